@@ -1,0 +1,379 @@
+# The op-list functions of the package: capture, run, replay, compile, backward.
+# Their results are plain lists, in the published order of their fields.
+
+#' Capture an op list as a graph
+#'
+#' `morie_geron_trace()` sends example inputs through a model, op by op, and
+#' records the graph: what each op is, and the shapes that go into it and come
+#' out. `morie_geron_run_graph()` runs a graph on other inputs, in native code.
+#' `morie_geron_torchscript()` does both and compares: the replay must give what
+#' the trace gave.
+#'
+#' @section Op lists:
+#' A model is a list of ops, applied from left to right to a numeric matrix `x`
+#' whose rows are observations. An op is a list with its `kind` and the fields
+#' of that kind, or an R function.
+#'
+#' | op | means |
+#' |---|---|
+#' | `list(kind = "linear", param = W)` | `x %*% W`; a vector `W` counts as one column |
+#' | `list(kind = "bias", param = b)` | adds `b[j]` to column `j`; `b` has `ncol(x)` values, or one for all |
+#' | `list(kind = "scale", param = s)` | multiplies column `j` by `s[j]` |
+#' | `list(kind = "relu")` | `max(x, 0)`; `NaN` and `NA` stay, and so does `-0` |
+#' | `"tanh"`, `"sigmoid"`, `"softplus"`, `"silu"`, `"gelu"`, `"exp"`, `"pnorm"` | elementwise, see [jit_ops()] |
+#' | `list(kind = "elu", alpha = 1)`, `list(kind = "leaky_relu", negative_slope = 0.01)` | elementwise |
+#' | `list(kind = "softmax")`, `list(kind = "log_softmax")` | by row |
+#' | `list(kind = "layer_norm", weight, bias, eps = 1e-5)` | by row; `weight` and `bias` may be left out |
+#' | `list(kind = "batch_norm", mean, var, weight, bias, eps = 1e-5)` | by column, with given means and variances |
+#' | `list(kind = "dropout", p = 0.5, training = FALSE)` | the identity, unless `training` is `TRUE` |
+#' | a function, or `list(kind = "callable", param = f, grad = g)` | an R function of the matrix that returns a numeric matrix |
+#'
+#' Everything stays a matrix. Row names of the input and column names of the
+#' last linear op reach the output, as in plain R.
+#'
+#' A function may be called once for each run that a call makes (capture,
+#' replay, compiled run); it should be a function of its argument. Random draws
+#' (training dropout, functions that draw) come from R's stream.
+#' `morie_geron_run_graph()` and [morie_geron_backward()] draw as plain R would;
+#' functions that trace or compile leave the stream as they found it.
+#'
+#' @param model A list of ops; see below, and [as_op_list()] for fitted models.
+#' @param example_inputs The matrix to trace with: numeric, integer or logical,
+#'   or an all-numeric data frame; a vector becomes one column. Integers and
+#'   logicals are computed as doubles.
+#' @param graph A graph: the `graph` of a trace, or the `compiled` of
+#'   [morie_geron_torch_compile()].
+#' @param x The matrix to run on, with as many columns as the traced one; the
+#'   number of rows may differ.
+#'
+#' @return `morie_geron_trace()`: a list of `graph` and `output`. A graph is a
+#'   list with a node for each op: `index` (from 0), `kind`, `in_shape` and
+#'   `out_shape` (integer pairs: rows, columns) and `op`, the op as given.
+#'
+#'   `morie_geron_run_graph()`: the output, a numeric matrix.
+#'
+#'   `morie_geron_torchscript()`: a list of `graph`, `output` (of the trace),
+#'   `replay` (the graph run again), `max_diff` (the largest absolute difference
+#'   of the two: 0 where they are empty; two `NaN`, or the same infinity, count
+#'   as equal; a `NaN` on one side only gives `Inf`), `n_nodes`, `shapes` (a list
+#'   with `in_shape` and `out_shape` of each node), `estimate` (`max_diff`
+#'   again), `n` (rows of the input) and `method`.
+#'
+#' @section Errors:
+#' Of class `moriejit_error` and a finer one, see [moriejit-package]: an unknown
+#' kind, a missing or non-numeric field, shapes that do not conform, a bias of
+#' the wrong length, a function that fails or gives no numeric matrix, inputs
+#' that are missing or not numeric, a `graph` that is none. The message names
+#' the op.
+#'
+#' @seealso [morie_geron_torch_compile()] to make it faster,
+#'   [morie_geron_backward()] for gradients, [jit_graph()] to read a graph.
+#'
+#' @examples
+#' model <- list(
+#'   list(kind = "linear", param = matrix(c(1, -1, 2, 0.5), 2)),
+#'   list(kind = "bias", param = c(0.1, -0.2)),
+#'   list(kind = "relu")
+#' )
+#' x <- matrix(c(1, 2, 3, 4), 2)
+#' traced <- morie_geron_trace(model, x)
+#' traced$output
+#' morie_geron_run_graph(traced$graph, rbind(x, 5))
+#' morie_geron_torchscript(model, x)$max_diff
+#' @export
+morie_geron_trace <- function(model, example_inputs) {
+  check_example_inputs(missing(example_inputs))
+  trace_impl(model, example_inputs)
+}
+
+#' @rdname morie_geron_trace
+#' @export
+morie_geron_run_graph <- function(graph, x) {
+  run_graph_impl(graph, x)
+}
+
+#' @rdname morie_geron_trace
+#' @export
+morie_geron_torchscript <- function(model, example_inputs) {
+  check_example_inputs(missing(example_inputs))
+  traced <- trace_impl(model, example_inputs)
+  replayed <- replay_impl(traced$graph, example_inputs, traced$output)
+  list(
+    graph = traced$graph,
+    output = traced$output,
+    replay = replayed$replay,
+    max_diff = replayed$max_diff,
+    n_nodes = length(traced$graph),
+    shapes = lapply(traced$graph, function(node) node[c("in_shape", "out_shape")]),
+    estimate = replayed$max_diff,
+    n = nrow(as.matrix(example_inputs)),
+    method = "Graph capture (hmtsc) with verified replay"
+  )
+}
+
+check_example_inputs <- function(is_missing, call = rlang::caller_env()) {
+  if (is_missing) {
+    abort_moriejit(
+      "input",
+      c(
+        "`example_inputs` must be given: the graph is captured by running them.",
+        x = "It is missing."
+      ),
+      argument = "example_inputs",
+      call = call
+    )
+  }
+}
+
+#' Compile an op list
+#'
+#' Captures a model (see [morie_geron_trace()]), folds runs of linear ops into
+#' one product each, and checks the result against the model as written.
+#'
+#' @details
+#' `mode`, matched without regard to case:
+#' * `"default"`: every run of two or more consecutive `linear` ops becomes one,
+#'   which holds their product, formed in the cheapest association
+#'   ([morie_geron_matmul_order()]). Dropout outside training is the identity:
+#'   it vanishes, and a run goes on through it.
+#' * `"reduce-overhead"`: the same plan, run from buffers that stay laid out
+#'   between calls of [morie_geron_run_graph()] with this very list.
+#' * `"max-autotune"`: decides by cost. A run is cut where keeping its matrices
+#'   apart takes fewer multiplications at call time than their product would: a
+#'   bottleneck such as 1000 -> 10 -> 1000 stays two ops. It is the shortest path
+#'   over the run's cut points, where a step from `i` to `j` costs `rows *
+#'   dims[i] * dims[j]`; among equals, the one with fewest ops. The number of
+#'   rows is that of `example_inputs`.
+#'
+#' The replay decides. Both graphs are run on `example_inputs`, and each fused
+#' run is compared with its ops on the very matrix that reaches them. Where a
+#' difference exceeds rounding (the product overflowed, or lost everything), or
+#' where the product would hold more than 100 million numbers, that run stays as
+#' written, with a warning of class `moriejit_fusion_rejected` that says which
+#' ops and why.
+#'
+#' @section Counts:
+#' `flops_eager`, `flops_compiled` and `speedup` are counts of multiplications
+#' in linear ops by the published definition of this function, not times. An op
+#' that stays as it is adds `rows * nrow(W) * ncol(W)` to both. A fused op with
+#' product `P` adds `rows * nrow(P) * ncol(P)` to `flops_compiled`, and to
+#' `flops_eager` the same for its first matrix, `rows * nrow(W1) * ncol(W1)`,
+#' then `ncol(W[k-1]) * nrow(W[k]) * ncol(W[k])` for each further one. So the
+#' eager count of a run is not what running it op by op takes, which is `rows *
+#' nrow(W[k]) * ncol(W[k])` for every matrix: work that out from the shapes in
+#' `graph`. Measure times with `bench::mark()`, as `vignette("start", package =
+#' "moriejit")` does.
+#'
+#' @inheritParams morie_geron_trace
+#' @param mode `"default"`, `"reduce-overhead"` or `"max-autotune"`.
+#'
+#' @return A list:
+#' * `compiled`: the compiled graph, to run with [morie_geron_run_graph()]. Its
+#'   nodes are numbered anew; one that replaces several ops has `fused_from`,
+#'   their indices in `graph`.
+#' * `graph`: the captured graph.
+#' * `output`, `eager_output`: what `compiled` and `graph` give.
+#' * `max_diff`: the largest absolute difference of the two, as in
+#'   [morie_geron_torchscript()].
+#' * `n_ops`, `n_compiled`: ops before and after.
+#' * `fused_runs`: nodes of `compiled` that replace several ops.
+#' * `flops_eager`, `flops_compiled`, `speedup` (their ratio, 1 where nothing
+#'   was counted), `mode`, `estimate` (`speedup` again), `n` (rows of the
+#'   input), `method`.
+#'
+#' @inheritSection morie_geron_trace Errors
+#' @references Hu, T. C. and Shing, M. T. (1984) Computation of matrix chain
+#'   products, part II. *SIAM Journal on Computing* 13, 228-251.
+#'
+#' @examples
+#' A2 <- diag(2) * 2
+#' B2 <- diag(2) * 3
+#' C2 <- diag(2) * 5
+#' morie_geron_torch_compile(list(list(kind = "linear", param = A2),
+#'     list(kind = "linear", param = B2), list(kind = "linear",
+#'         param = C2)), example_inputs = matrix(c(1, 1), 1, 2))
+#'
+#' # A bottleneck stays two ops where cost decides.
+#' set.seed(1)
+#' narrow <- list(
+#'   list(kind = "linear", param = matrix(rnorm(100 * 3), 100)),
+#'   list(kind = "linear", param = matrix(rnorm(3 * 100), 3))
+#' )
+#' x <- matrix(rnorm(10 * 100), 10)
+#' morie_geron_torch_compile(narrow, example_inputs = x)$n_compiled
+#' morie_geron_torch_compile(narrow, "max-autotune", x)$n_compiled
+#' @export
+morie_geron_torch_compile <- function(model, mode = "default", example_inputs) {
+  mode <- match_mode(mode)
+  check_example_inputs(missing(example_inputs))
+  result <- compile_impl(model, mode, example_inputs)
+  for (run in result$rejected) {
+    warn_moriejit(
+      "fusion_rejected",
+      c(
+        paste0("Ops ", format_indices(run$ops), " (kind \"linear\") stay separate."),
+        x = paste0("Fused, ", run$reason, ".")
+      ),
+      ops = run$ops
+    )
+  }
+  speedup <- if (result$flops_compiled > 0) result$flops_eager / result$flops_compiled else 1
+  list(
+    compiled = result$compiled,
+    graph = result$graph,
+    output = result$output,
+    eager_output = result$eager_output,
+    max_diff = result$max_diff,
+    n_ops = length(result$graph),
+    n_compiled = length(result$compiled),
+    fused_runs = sum(vapply(result$compiled, function(node) !is.null(node$fused_from), logical(1))),
+    flops_eager = result$flops_eager,
+    flops_compiled = result$flops_compiled,
+    speedup = speedup,
+    mode = mode,
+    estimate = speedup,
+    n = result$n,
+    method = paste(
+      "Graph capture (hmtsc) + linear-chain fusion, with matrix-chain DP",
+      "association under max-autotune"
+    )
+  )
+}
+
+match_mode <- function(mode, call = rlang::caller_env()) {
+  modes <- c("default", "reduce-overhead", "max-autotune")
+  if (!rlang::is_string(mode) || !tolower(mode) %in% modes) {
+    abort_moriejit(
+      "input",
+      c(
+        "`mode` must be \"default\", \"reduce-overhead\" or \"max-autotune\".",
+        x = paste0("It is ", describe(mode), ".")
+      ),
+      argument = "mode",
+      call = call
+    )
+  }
+  tolower(mode)
+}
+
+# 0, 1 and 2 as "0-2" where they are consecutive.
+format_indices <- function(ops) {
+  if (length(ops) > 1L && all(diff(ops) == 1L)) {
+    return(paste0(ops[[1]], "-", ops[[length(ops)]]))
+  }
+  paste(ops, collapse = ", ")
+}
+
+#' Gradients of a graph
+#'
+#' The vector-Jacobian product of a captured or compiled graph: the gradient of
+#' `sum(grad_output * output)` by the input and by every parameter, in reverse
+#' mode. It is built as a graph from each op's derivative rule, and runs in
+#' native code.
+#'
+#' @inheritParams morie_geron_trace
+#' @param grad_output The gradient that reaches the output, a matrix of its
+#'   shape; ones by default, so that the gradient is that of `sum(output)`.
+#'
+#' @return A list of `output`; `grad_input`, in the shape of `x`; and
+#'   `grad_params`, with an entry for each node: the gradient of its `param`, in
+#'   the shape of the param as given, with its names; for kinds with fields of
+#'   other names (`layer_norm`, `batch_norm`) a list of the gradients of those
+#'   that were given; `NULL` where there is none.
+#'
+#' @section Conventions:
+#' The derivative of `relu`, `leaky_relu` and `elu` at 0 is the one from below
+#' (0, `negative_slope`, `alpha`). Where the input is `NaN` or `NA`, so is the
+#' gradient of what depends on it. What a rectifier does not select never
+#' reaches the gradient, not even as `0 * Inf`. Dropout in training uses the
+#' same draws forward and backward.
+#'
+#' An R function in the model needs `grad` beside it: `list(kind = "callable",
+#' param = f, grad = g)` where `g(x, dy)` gives the gradient by `x` for the
+#' incoming gradient `dy`, in the shape of `x`. (A function that carries an
+#' attribute `"grad"` works too.)
+#'
+#' @inheritSection morie_geron_trace Errors
+#' @references Griewank, A. and Walther, A. (2008) *Evaluating Derivatives*.
+#'   SIAM, chapter 3.
+#'
+#' @examples
+#' model <- list(
+#'   list(kind = "linear", param = matrix(c(1, -1, 2, 0.5), 2)),
+#'   list(kind = "tanh")
+#' )
+#' x <- matrix(c(1, 2, 3, 4), 2)
+#' graph <- morie_geron_trace(model, x)$graph
+#' back <- morie_geron_backward(graph, x)
+#' back$grad_params[[1]]
+#'
+#' # The same by finite differences.
+#' total <- function(w) sum(tanh(x %*% matrix(w, 2)))
+#' w <- c(1, -1, 2, 0.5)
+#' vapply(1:4, function(i) {
+#'   h <- replace(numeric(4), i, 1e-6)
+#'   (total(w + h) - total(w - h)) / 2e-6
+#' }, numeric(1))
+#' @export
+morie_geron_backward <- function(graph, x, grad_output = NULL) {
+  backward_impl(graph, x, grad_output)
+}
+
+#' The cheapest order of a chain of matrix products
+#'
+#' For a chain of `n` matrices, where matrix `k` is `dims[k]` by `dims[k + 1]`,
+#' the association that takes the fewest multiplications, by dynamic
+#' programming over all sub-chains: `n^3 / 6` steps, about a second for 2,000
+#' matrices.
+#'
+#' @param dims The `n + 1` dimensions: whole numbers, at least two.
+#'
+#' @return A list of `cost`, the number of multiplications of the best
+#'   association, and `split`, an `n` by `n` integer matrix: for `i < j`,
+#'   `split[i, j]` is the last matrix of the left factor in the best product of
+#'   matrices `i` to `j` (the smallest where several are best); 0 elsewhere.
+#'
+#' @section Errors:
+#' `moriejit_input_error` where `dims` is not numeric, has fewer than two values,
+#' or has one that is negative, missing, infinite or not whole.
+#'
+#' @references Godbole, S. S. (1973) On efficient computation of matrix chain
+#'   products. *IEEE Transactions on Computers* C-22, 864-866.
+#'
+#' @examples
+#' # (A B) C takes 10 * 1000 * 10 + 10 * 10 * 500 multiplications,
+#' # A (B C) takes 1000 * 10 * 500 + 10 * 1000 * 500.
+#' morie_geron_matmul_order(c(10, 1000, 10, 500))
+#' @export
+morie_geron_matmul_order <- function(dims) {
+  found <- bad_dims(dims)
+  if (!is.null(found)) {
+    abort_moriejit(
+      "input",
+      c(
+        paste0(
+          "`dims` must be a vector of at least two whole numbers of at least 0, ",
+          "none above 2147483647."
+        ),
+        x = found
+      ),
+      argument = "dims"
+    )
+  }
+  matmul_order_impl(as.double(dims))
+}
+
+# What is wrong with dims, or NULL.
+bad_dims <- function(dims) {
+  if (!is.numeric(dims) || is.object(dims)) {
+    return(paste0("It is ", describe(dims), "."))
+  }
+  if (length(dims) < 2L) {
+    return(paste0("It has ", length(dims), if (length(dims) == 1L) " value." else " values."))
+  }
+  wrong <- which(!(is.finite(dims) & dims >= 0 & dims == floor(dims) & dims <= .Machine$integer.max))
+  if (length(wrong) > 0L) {
+    return(paste0("`dims[", wrong[[1]], "]` is ", format(dims[[wrong[[1]]]]), "."))
+  }
+  NULL
+}

@@ -1,0 +1,210 @@
+#include "core/exec.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/op.h"
+
+namespace moriejit {
+namespace {
+
+struct Value {
+  View view;
+  double* own = nullptr;               // where it may be written over
+  std::shared_ptr<const double> kept;  // what the host's function gave
+};
+
+class Run {
+ public:
+  Run(const Plan& plan, const MakeResult& result, Workspace& workspace, const Hooks& hooks)
+      : plan_(plan),
+        graph_(plan.graph),
+        result_(result),
+        workspace_(workspace),
+        hooks_(hooks),
+        values_(graph_.nodes.size()),
+        made_(graph_.outputs.size(), nullptr) {}
+
+  ~Run() {
+    // Whatever ended the run, the workspace is whole again.
+    for (size_t id = 0; id < values_.size(); ++id) release(static_cast<ValueId>(id));
+  }
+
+  void start(const std::vector<View>& inputs) {
+    MORIEJIT_CHECK(inputs.size() == graph_.inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Node& node = graph_.node(graph_.inputs[i]);
+      if (inputs[i].shape.cols != node.shape.cols) {
+        throw Error(ErrorKind::kShape,
+                    "`" + node.name + "` must have as many columns as when the graph was traced, " +
+                        std::to_string(node.shape.cols) + ".",
+                    "It is " + to_string(inputs[i].shape) + ".");
+      }
+      value(graph_.inputs[i]).view = inputs[i];
+      observe(graph_.inputs[i]);
+    }
+    for (ValueId id = 0; id < graph_.size(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.kind != NodeKind::kConstant) continue;
+      MORIEJIT_CHECK(node.data != nullptr);
+      value(id).view = {node.data.get(), node.shape};
+    }
+  }
+
+  void step(const Step& step) {
+    const Node& node = graph_.node(step.id);
+    args_.clear();
+    shapes_.clear();
+    for (ValueId arg : node.args) {
+      args_.push_back(value(arg).view);
+      shapes_.push_back(args_.back().shape);
+    }
+    Value& made = value(step.id);
+    if (node.op->calls_host) {
+      const Buffer buffer = call_host(graph_, step.id, args_);
+      made = {buffer.view(), nullptr, buffer.data};
+    } else {
+      const Shape shape = node.op->shape(shapes_, node.attrs.data());
+      made.own = place(step, shape);
+      made.view = {made.own, shape};
+      if (node.op->random) MORIEJIT_CHECK(hooks_.uniform);
+      node.op->run()({args_.data(), node.attrs.data(), made.own, shape, &hooks_.uniform});
+    }
+    poll(node.op->cost(shapes_, made.view.shape));
+    observe(step.id);
+    for (ValueId id : step.dead) release(id);
+  }
+
+  void finish() {
+    for (size_t k = 0; k < graph_.outputs.size(); ++k) {
+      const ValueId id = graph_.outputs[k];
+      if (placed(id) == static_cast<int>(k)) continue;
+      // An input, a constant, what the host gave, or a value that is an output twice.
+      const View& view = value(id).view;
+      std::copy(view.data, view.data + view.shape.size(), result_(k, view.shape));
+    }
+  }
+
+ private:
+  Value& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
+  int placed(ValueId id) const { return plan_.placed[static_cast<size_t>(id)]; }
+
+  // The memory of a new value: its operand's, a result's, or some of the workspace.
+  double* place(const Step& step, Shape shape) {
+    const ValueId first = graph_.node(step.id).args[0];
+    Value& operand = value(first);
+    if (step.reuse && operand.own != nullptr && operand.view.shape == shape &&
+        placed(step.id) == placed(first)) {
+      return std::exchange(operand.own, nullptr);
+    }
+    const int k = placed(step.id);
+    if (k < 0) return workspace_.acquire(shape.size());
+    double*& made = made_[static_cast<size_t>(k)];
+    MORIEJIT_CHECK(made == nullptr);
+    return made = result_(static_cast<size_t>(k), shape);
+  }
+
+  void release(ValueId id) {
+    Value& dead = value(id);
+    if (dead.own != nullptr && placed(id) < 0) workspace_.release(dead.own);
+    dead.own = nullptr;
+  }
+
+  // Asks about an interrupt after about every millisecond of work.
+  void poll(double cost) {
+    constexpr double kStep = 100, kMillisecond = 2e6;
+    work_ += cost + kStep;
+    if (work_ < kMillisecond || !hooks_.poll) return;
+    work_ = 0;
+    hooks_.poll();
+  }
+
+  void observe(ValueId id) {
+    if (hooks_.observe) hooks_.observe(id, value(id).view);
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  const MakeResult& result_;
+  Workspace& workspace_;
+  const Hooks& hooks_;
+  std::vector<Value> values_;
+  std::vector<double*> made_;
+  std::vector<View> args_;
+  std::vector<Shape> shapes_;
+  double work_ = 0;
+};
+
+}  // namespace
+
+double* Workspace::acquire(int64_t size) {
+  size = std::max<int64_t>(size, 1);
+  Block* best = nullptr;
+  for (Block& block : blocks_) {
+    const bool fits = !block.busy && block.size >= size;
+    if (fits && (best == nullptr || block.size < best->size)) best = &block;
+  }
+  if (best == nullptr) {
+    // A free block that is too small would only be held in vain.
+    const auto small = std::find_if(blocks_.begin(), blocks_.end(),
+                                    [](const Block& block) { return !block.busy; });
+    if (small != blocks_.end()) blocks_.erase(small);
+    blocks_.push_back({std::unique_ptr<double[]>(new double[static_cast<size_t>(size)]), size, false});
+    best = &blocks_.back();
+  }
+  best->busy = true;
+  return best->data.get();
+}
+
+void Workspace::release(const double* data) {
+  for (Block& block : blocks_) {
+    if (block.data.get() == data) block.busy = false;
+  }
+}
+
+int64_t Workspace::capacity() const {
+  int64_t total = 0;
+  for (const Block& block : blocks_) total += block.size;
+  return total;
+}
+
+Buffer call_host(const Graph& graph, ValueId id, const std::vector<View>& args) {
+  const Node& node = graph.node(id);
+  const Buffer buffer = node.callable->call(args);
+  if (node.op->shape_of_first && buffer.shape != args[0].shape) {
+    throw Error(ErrorKind::kCallable, "A gradient must have the shape of what it is taken by, " +
+                                          to_string(args[0].shape) + ".",
+                "The function gave " + to_string(buffer.shape) + ".");
+  }
+  return buffer;
+}
+
+void run(const Plan& plan, const std::vector<View>& inputs, const MakeResult& result,
+         Workspace& workspace, const Hooks& hooks) {
+  Run run(plan, result, workspace, hooks);
+  run.start(inputs);
+  for (const Step& step : plan.steps) {
+    try {
+      run.step(step);
+    } catch (Error& error) {
+      error.locate(place_of(plan.graph, step.id));
+      throw;
+    }
+  }
+  run.finish();
+}
+
+Buffer run_one(const Plan& plan, const std::vector<View>& inputs, const Hooks& hooks) {
+  Workspace workspace;
+  Buffer buffer;
+  const MakeResult result = [&buffer](size_t, Shape shape) {
+    Tensor tensor(shape);
+    buffer = tensor.buffer();
+    return tensor.data();
+  };
+  run(plan, inputs, result, workspace, hooks);
+  return buffer;
+}
+
+}  // namespace moriejit

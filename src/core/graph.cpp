@@ -1,0 +1,178 @@
+#include "core/graph.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/op.h"
+
+namespace moriejit {
+namespace {
+
+// Equal by bits, with -0 and 0 apart and one NaN like itself.
+bool same_bits(const double* a, const double* b, size_t count) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return count == 0 || std::memcmp(a, b, count * sizeof(double)) == 0;
+}
+
+bool same_constant(const Node& a, const Node& b) {
+  if (a.shape != b.shape) return false;
+  // Constants that a text left without values are known by their names.
+  if (a.data == nullptr && b.data == nullptr) return a.name == b.name;
+  return same_bits(a.data.get(), b.data.get(), static_cast<size_t>(a.shape.size()));
+}
+
+bool same_op(const Node& a, const Node& b) {
+  return a.op == b.op && a.shape == b.shape && a.callable == b.callable &&
+         a.args.size() == b.args.size() && a.attrs.size() == b.attrs.size() &&
+         same_bits(a.attrs.data(), b.attrs.data(), a.attrs.size());
+}
+
+std::vector<ValueId> ids_of(const Graph& graph, NodeKind kind) {
+  std::vector<ValueId> ids;
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    if (graph.node(id).kind == kind) ids.push_back(id);
+  }
+  return ids;
+}
+
+// Walks two graphs side by side; `twin_` maps inputs and ops of one to those of the other.
+class Comparison {
+ public:
+  Comparison(const Graph& a, const Graph& b)
+      : a_(a), b_(b), twin_(a.nodes.size(), kNoValue) {}
+
+  bool pair(const std::vector<ValueId>& in_a, const std::vector<ValueId>& in_b) {
+    if (in_a.size() != in_b.size()) return false;
+    for (size_t i = 0; i < in_a.size(); ++i) twin_[static_cast<size_t>(in_a[i])] = in_b[i];
+    return true;
+  }
+
+  bool same_value(ValueId in_a, ValueId in_b) const {
+    if (is_constant(a_, in_a)) {
+      return is_constant(b_, in_b) && same_constant(a_.node(in_a), b_.node(in_b));
+    }
+    return twin_[static_cast<size_t>(in_a)] == in_b;
+  }
+
+  bool same_values(const std::vector<ValueId>& in_a, const std::vector<ValueId>& in_b) const {
+    return std::equal(in_a.begin(), in_a.end(), in_b.begin(), in_b.end(),
+                      [this](ValueId x, ValueId y) { return same_value(x, y); });
+  }
+
+ private:
+  const Graph& a_;
+  const Graph& b_;
+  std::vector<ValueId> twin_;
+};
+
+}  // namespace
+
+std::vector<int> count_readers(const Graph& graph) {
+  std::vector<int> readers(graph.nodes.size(), 0);
+  for (const Node& node : graph.nodes) {
+    for (ValueId arg : node.args) ++readers[static_cast<size_t>(arg)];
+  }
+  for (ValueId id : graph.outputs) ++readers[static_cast<size_t>(id)];
+  return readers;
+}
+
+OpPlace place_of(const Graph& graph, ValueId id) {
+  const Node& node = graph.node(id);
+  OpPlace place;
+  if (node.kind != NodeKind::kOp || node.origin.empty()) return place;
+  place.index = node.origin.front();
+  place.kind = node.op->kind.empty() ? node.op->name : node.op->kind;
+  for (const Node& other : graph.nodes) {
+    if (!other.origin.empty()) place.total = std::max(place.total, other.origin.back() + 1);
+  }
+  return place;
+}
+
+bool same_structure(const Graph& a, const Graph& b) {
+  const std::vector<ValueId> ops_a = ids_of(a, NodeKind::kOp), ops_b = ids_of(b, NodeKind::kOp);
+  Comparison comparison(a, b);
+  if (!comparison.pair(a.inputs, b.inputs) || !comparison.pair(ops_a, ops_b)) return false;
+  for (size_t i = 0; i < a.inputs.size(); ++i) {
+    if (a.node(a.inputs[i]).shape != b.node(b.inputs[i]).shape) return false;
+  }
+  for (size_t i = 0; i < ops_a.size(); ++i) {
+    const Node &x = a.node(ops_a[i]), &y = b.node(ops_b[i]);
+    if (!same_op(x, y) || !comparison.same_values(x.args, y.args)) return false;
+  }
+  return comparison.same_values(a.outputs, b.outputs);
+}
+
+ValueId Builder::push(Node node) {
+  if (node.kind == NodeKind::kOp && node.origin.empty()) node.origin = origin_;
+  graph_.nodes.push_back(std::move(node));
+  return graph_.size() - 1;
+}
+
+ValueId Builder::input(const std::string& name, Shape shape) {
+  Node node;
+  node.kind = NodeKind::kInput;
+  node.name = name;
+  node.shape = shape;
+  graph_.inputs.push_back(push(std::move(node)));
+  return graph_.inputs.back();
+}
+
+ValueId Builder::constant(const std::string& name, const Buffer& value) {
+  Node node;
+  node.kind = NodeKind::kConstant;
+  node.name = name;
+  node.shape = value.shape;
+  node.data = value.data;
+  return push(std::move(node));
+}
+
+ValueId Builder::scalar(double value) {
+  Tensor tensor({1, 1});
+  *tensor.data() = value;
+  return constant("c" + std::to_string(graph_.size()), tensor.buffer());
+}
+
+ValueId Builder::op(const Op& op, const std::vector<ValueId>& args, std::vector<double> attrs) {
+  MORIEJIT_CHECK(static_cast<int>(args.size()) == op.arity && op.shape);
+  for (size_t i = attrs.size(); i < op.attrs.size(); ++i) {
+    attrs.push_back(op.attrs[i].default_value);
+  }
+  std::vector<Shape> shapes;
+  for (ValueId arg : args) shapes.push_back(shape(arg));
+  Node node;
+  node.op = &op;
+  node.args = args;
+  node.shape = op.shape(shapes, attrs.data());
+  node.attrs = std::move(attrs);
+  return push(std::move(node));
+}
+
+ValueId Builder::op(const char* name, const std::vector<ValueId>& args,
+                    std::vector<double> attrs) {
+  return op(op_named(name), args, std::move(attrs));
+}
+
+ValueId Builder::callback(const Op& op, std::shared_ptr<Callable> callable,
+                          const std::vector<ValueId>& args, Shape shape) {
+  Node node;
+  node.op = &op;
+  node.args = args;
+  node.shape = shape;
+  node.callable = std::move(callable);
+  return push(std::move(node));
+}
+
+ValueId Builder::copy(Node node) {
+  if (node.kind == NodeKind::kOp && node.op->shape) {
+    std::vector<Shape> shapes;
+    for (ValueId arg : node.args) shapes.push_back(shape(arg));
+    node.shape = node.op->shape(shapes, node.attrs.data());
+  }
+  const bool is_input = node.kind == NodeKind::kInput;
+  const ValueId id = push(std::move(node));
+  if (is_input) graph_.inputs.push_back(id);
+  return id;
+}
+
+}  // namespace moriejit

@@ -1,0 +1,186 @@
+#include "core/oplist.h"
+
+#include <algorithm>
+
+#include "core/exec.h"
+#include "core/plan.h"
+#include "core/verify.h"
+
+namespace moriejit {
+namespace {
+
+std::string shortest(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (!text.empty() && text.back() == '.') text.pop_back();
+  return text;
+}
+
+// "w3" for the matrix of op 3; fields with names of their own keep them: "weight3".
+std::string constant_name(const Field& field, int index) {
+  const bool plain = field.name == "param";
+  const std::string stem =
+      !plain ? field.name : field.role == Field::Role::kMatrix ? "w" : "b";
+  return stem + std::to_string(index);
+}
+
+// A field with one value for each column: a vector of that length, or one value for all.
+Buffer as_row(const Field& field, Buffer value, int64_t cols) {
+  const Shape s = value.shape;
+  const bool is_vector = std::min(s.rows, s.cols) <= 1;
+  if (!is_vector || (s.size() != cols && s.size() != 1)) {
+    const std::string what =
+        is_vector ? std::to_string(s.size()) + (s.size() == 1 ? " value" : " values")
+                  : "a matrix of " + to_string(s);
+    throw Error(ErrorKind::kShape,
+                "`" + field.name + "` must have one value for each column of the input, or one "
+                "for all.",
+                "The input has " + std::to_string(cols) + (cols == 1 ? " column" : " columns") +
+                    ", `" + field.name + "` is " + what + ".");
+  }
+  value.shape = {1, s.size()};
+  return value;
+}
+
+Buffer operand(const ListOp& op, const Field& field, int64_t cols) {
+  const auto at = op.operands.find(field.name);
+  if (at != op.operands.end()) {
+    return field.role == Field::Role::kRow ? as_row(field, at->second, cols) : at->second;
+  }
+  if (field.required) {
+    throw Error(ErrorKind::kParam, "An op of this kind needs `" + field.name + "`.",
+                "It has none.");
+  }
+  Tensor filled({1, 1});
+  *filled.data() = field.default_value;
+  return filled.buffer();
+}
+
+std::vector<double> attributes(const ListOp& op, const Op& record) {
+  std::vector<double> attrs;
+  for (const Attr& attr : record.attrs) {
+    const auto at = op.numbers.find(attr.name);
+    const double value = at == op.numbers.end() ? attr.default_value : at->second;
+    if (!(value >= attr.min && value <= attr.max)) {
+      const bool bounded = attr.max < 1e300;
+      throw Error(ErrorKind::kParam,
+                  "`" + attr.name + "` must be a finite number" +
+                      (attr.min > -1e300 ? " of at least " + shortest(attr.min) : "") +
+                      (bounded ? " and at most " + shortest(attr.max) : "") + ".",
+                  "It is " + shortest(value) + ".");
+    }
+    attrs.push_back(value);
+  }
+  return attrs;
+}
+
+// Runs a growing graph in pieces, each from the last value known, so that a list with many callables
+// is run once in all.
+class Pieces {
+ public:
+  Pieces(const View& x, const Hooks& hooks) : hooks_(hooks) {
+    value_ = {x.shape, std::shared_ptr<const double>(std::shared_ptr<void>(), x.data)};
+  }
+
+  const Buffer& value(const Graph& graph, ValueId id) {
+    if (id == at_) return value_;
+    Builder piece;
+    piece.input("x", value_.shape);  // stands for at_, the values after it follow in order
+    for (ValueId next = at_ + 1; next <= id; ++next) {
+      Node node = graph.node(next);
+      for (ValueId& arg : node.args) arg -= at_;
+      piece.copy(std::move(node));
+    }
+    piece.output(id - at_);
+    set(id, run_one(make_plan(piece.take()), {value_.view()}, hooks_));
+    return value_;
+  }
+
+  void set(ValueId id, const Buffer& value) {
+    at_ = id;
+    value_ = value;
+  }
+
+ private:
+  const Hooks& hooks_;
+  ValueId at_ = 0;  // the input
+  Buffer value_;
+};
+
+class Capturer {
+ public:
+  Capturer(const View& x, const Hooks& hooks) : pieces_(x, hooks) {
+    last_ = builder_.input("x", x.shape);
+  }
+
+  void add(const ListOp& op, int index) {
+    const Op* record = find_kind(op.kind);
+    if (record == nullptr) {
+      throw Error(ErrorKind::kUnsupported, "There is no op of kind \"" + op.kind + "\".", "",
+                  "Known kinds: " + known_kinds() + ". Any other step can be an R function.");
+    }
+    builder_.set_origin({index});
+    CapturedOp captured;
+    captured.in = last_;
+    last_ = record->calls_host ? add_callback(*record, op) : add_op(*record, op, index, &captured);
+    captured.out = last_;
+    ops_.push_back(std::move(captured));
+  }
+
+  Capture finish() {
+    Buffer output;
+    if (called_) output = pieces_.value(builder_.graph(), last_);
+    builder_.output(last_);
+    return {builder_.take(), std::move(ops_), output};
+  }
+
+ private:
+  ValueId add_op(const Op& record, const ListOp& op, int index, CapturedOp* captured) {
+    const int64_t cols = builder_.shape(last_).cols;
+    std::vector<ValueId> args = {last_};
+    for (const Field& field : record.fields) {
+      args.push_back(
+          builder_.constant(constant_name(field, index), operand(op, field, cols)));
+      captured->operands.push_back(args.back());
+    }
+    std::vector<double> attrs = attributes(op, record);
+    if (record.lower) return record.lower(builder_, record, args, attrs);
+    return builder_.op(record, args, std::move(attrs));
+  }
+
+  ValueId add_callback(const Op& record, const ListOp& op) {
+    if (op.callable_shape != nullptr) {
+      return builder_.callback(record, op.callable, {last_}, *op.callable_shape);
+    }
+    called_ = true;
+    const Buffer value = op.callable->call({pieces_.value(builder_.graph(), last_).view()});
+    const ValueId id = builder_.callback(record, op.callable, {last_}, value.shape);
+    pieces_.set(id, value);
+    return id;
+  }
+
+  Builder builder_;
+  Pieces pieces_;
+  ValueId last_;
+  bool called_ = false;
+  std::vector<CapturedOp> ops_;
+};
+
+}  // namespace
+
+Capture capture_op_list(const std::vector<ListOp>& ops, const View& x, const Hooks& hooks) {
+  Capturer capturer(x, hooks);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    try {
+      capturer.add(ops[i], static_cast<int>(i));
+    } catch (Error& error) {
+      error.locate({static_cast<int>(i), static_cast<int>(ops.size()), ops[i].kind});
+      throw;
+    }
+  }
+  Capture capture = capturer.finish();
+  verify(capture.graph);
+  return capture;
+}
+
+}  // namespace moriejit

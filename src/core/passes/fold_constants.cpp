@@ -1,0 +1,51 @@
+#include "core/passes/fold_constants.h"
+
+#include "core/op.h"
+
+namespace moriejit {
+namespace {
+
+// The product of w0_w1 and w2 is w0_w2: a name says which constants a value was made of.
+std::string folded_name(const Graph& graph, const Node& node) {
+  const std::string& first = graph.node(node.args.front()).name;
+  const std::string& last = graph.node(node.args.back()).name;
+  return first.substr(0, first.find('_')) + "_" + last.substr(last.rfind('_') + 1);
+}
+
+bool can_fold(const Graph& graph, const Node& node, double limit) {
+  if (node.kind != NodeKind::kOp || !node.op->pure()) return false;
+  if (static_cast<double>(node.shape.size()) > limit) return false;
+  for (ValueId arg : node.args) {
+    if (!is_constant(graph, arg) || graph.node(arg).data == nullptr) return false;
+  }
+  return true;
+}
+
+Buffer evaluate_node(const Graph& graph, const Node& node) {
+  std::vector<View> args;
+  for (ValueId arg : node.args) args.push_back({graph.node(arg).data.get(), graph.node(arg).shape});
+  Tensor result(node.shape);
+  node.op->run()({args.data(), node.attrs.data(), result.data(), node.shape});
+  return result.buffer();
+}
+
+}  // namespace
+
+Graph fold_constants(const Graph& graph, PassContext& context) {
+  Rebuild rebuild(graph);
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    // In the new graph: what was folded before counts as a constant here.
+    const Node node = rebuild.renamed(id);
+    if (!can_fold(rebuild.graph(), node, context.constant_limit)) {
+      rebuild.keep(id);
+      continue;
+    }
+    if (context.poll) context.poll();
+    const std::string name = folded_name(rebuild.graph(), node);
+    rebuild.replace(id, rebuild.builder().constant(name, evaluate_node(rebuild.graph(), node)));
+    context.notes.push_back("evaluated " + name + " = " + node.op->name + "(...)");
+  }
+  return rebuild.finish();
+}
+
+}  // namespace moriejit

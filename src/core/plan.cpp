@@ -1,0 +1,68 @@
+#include "core/plan.h"
+
+#include "core/op.h"
+
+namespace moriejit {
+namespace {
+
+constexpr int kForever = -2;  // outputs are read by the caller
+
+// For each value, the last node that reads it (kNoValue: none).
+std::vector<ValueId> last_readers(const Graph& graph) {
+  std::vector<ValueId> last(graph.nodes.size(), kNoValue);
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    for (ValueId arg : graph.node(id).args) last[static_cast<size_t>(arg)] = id;
+  }
+  for (ValueId id : graph.outputs) last[static_cast<size_t>(id)] = kForever;
+  return last;
+}
+
+bool is_computed(const Graph& graph, ValueId id) {
+  const Node& node = graph.node(id);
+  return node.kind == NodeKind::kOp && !node.op->calls_host;
+}
+
+// Whether the result always has the shape of its first operand, whatever the number of rows.
+bool keeps_shape(const Graph& graph, const Node& node) {
+  if (node.op->shape_of_first) return true;
+  if (!node.op->elementwise || node.shape != graph.node(node.args[0]).shape) return false;
+  for (size_t i = 1; i < node.args.size(); ++i) {
+    const Node& operand = graph.node(node.args[i]);
+    if (operand.kind != NodeKind::kConstant || operand.shape.rows != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Plan make_plan(Graph graph) {
+  Plan plan;
+  const std::vector<ValueId> last = last_readers(graph);
+  std::vector<bool> reuses(graph.nodes.size(), false);
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kOp) continue;
+    Step step{id, false, {}};
+    for (size_t i = 0; i < node.args.size(); ++i) {
+      const ValueId arg = node.args[i];
+      if (last[static_cast<size_t>(arg)] != id || !is_computed(graph, arg)) continue;
+      if (i == 0) step.reuse = node.op->in_place;
+      if (step.dead.empty() || step.dead.back() != arg) step.dead.push_back(arg);
+    }
+    reuses[static_cast<size_t>(id)] = step.reuse;
+    plan.steps.push_back(std::move(step));
+  }
+  plan.placed.assign(graph.nodes.size(), -1);
+  for (size_t k = graph.outputs.size(); k-- > 0;) {
+    ValueId id = graph.outputs[k];
+    while (is_computed(graph, id)) {
+      plan.placed[static_cast<size_t>(id)] = static_cast<int>(k);
+      if (!reuses[static_cast<size_t>(id)] || !keeps_shape(graph, graph.node(id))) break;
+      id = graph.node(id).args[0];
+    }
+  }
+  plan.graph = std::move(graph);
+  return plan;
+}
+
+}  // namespace moriejit

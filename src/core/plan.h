@@ -1,0 +1,27 @@
+// The plan of a graph: its ops in order, where each value dies, which op may write over its operand,
+// and which values are born in a result's memory. It does not depend on the number of rows.
+#pragma once
+
+#include <vector>
+
+#include "core/graph.h"
+
+namespace moriejit {
+
+struct Step {
+  ValueId id;
+  bool reuse = false;             // may write over its first operand, which dies here
+  std::vector<ValueId> dead;      // values that nobody reads after this step
+};
+
+struct Plan {
+  Graph graph;
+  std::vector<Step> steps;
+  // For each node: the output in whose memory its value is made, or -1. A chain of ops that may
+  // write over their operands, ending in an output, is made there from its first op on.
+  std::vector<int> placed;
+};
+
+Plan make_plan(Graph graph);
+
+}  // namespace moriejit

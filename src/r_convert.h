@@ -1,0 +1,90 @@
+// R values and the core's: the one place where SEXP and the core's types meet. The exported
+// functions of r_*.cpp convert with it, call the core, and convert back.
+#pragma once
+
+#include <Rcpp.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/hooks.h"
+#include "core/oplist.h"
+#include "core/tensor.h"
+
+namespace moriejit {
+
+// Raises a core error as a condition of the package, from the user's function.
+[[noreturn]] void raise(const Error& error);
+
+// Runs `f`; every exported function does its work in it.
+template <class F>
+SEXP guarded(F f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    raise(error);
+  }
+}
+
+// The numbers of an R matrix or vector (one column), kept alive as long as the buffer; doubles are
+// not copied.
+Buffer as_buffer(const Rcpp::RObject& x);
+
+// Anything that the package takes as an input matrix, as an R matrix of doubles.
+Rcpp::RObject as_input(SEXP x, const char* argument);
+
+View view_of(SEXP matrix);
+Rcpp::RObject make_matrix(Shape shape);
+// A copy for R of what the core made.
+Rcpp::RObject copy_matrix(const View& view);
+
+// Row and column names; NULL where there are none.
+struct Names {
+  Rcpp::RObject rows, cols;
+};
+Names names_of(SEXP matrix);
+void set_names(SEXP matrix, const Names& names);
+
+// What ops do to names, as in plain R: a linear op gives its matrix's column names, a callable names
+// of its own, everything else keeps them.
+struct ColumnNames {
+  bool replaced = false;
+  Rcpp::RObject by;
+
+  Names apply(Names names) const {
+    if (replaced) names.cols = by;
+    return names;
+  }
+};
+
+// An op list as the core takes it.
+struct ParsedModel {
+  std::vector<ListOp> ops;
+  std::vector<Rcpp::RObject> given;  // the ops as the user gave them
+  // During a run: the input's names, then those of the last callable's result.
+  std::shared_ptr<Names> names = std::make_shared<Names>();
+  ColumnNames columns;  // of the linear ops after the last callable
+
+  Names output_names() const { return columns.apply(*names); }
+};
+
+ParsedModel parse_model(SEXP model);
+
+Hooks r_hooks();
+
+// Keeps R's random stream: what is drawn while this lives is drawn again after `rewind`, and in the
+// end the stream is as it was.
+class KeptStream {
+ public:
+  explicit KeptStream(bool needed);
+  ~KeptStream();
+  void rewind();
+
+ private:
+  bool needed_, existed_ = false;
+  Rcpp::RObject seed_;
+};
+
+}  // namespace moriejit

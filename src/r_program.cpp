@@ -1,0 +1,123 @@
+#include "r_program.h"
+
+#include <algorithm>
+#include <list>
+
+#include "core/op.h"
+
+namespace moriejit {
+namespace {
+
+constexpr size_t kCacheSize = 8;
+
+std::list<std::shared_ptr<Program>>& cache() {
+  static std::list<std::shared_ptr<Program>> programs;  // most recently used first
+  return programs;
+}
+
+[[noreturn]] void not_a_graph(const std::string& found, const std::string& hint = "") {
+  throw Error(ErrorKind::kGraph,
+              "`graph` must be a graph as morie_geron_trace() gives it: a list of nodes, each with "
+              "`index`, `kind`, `in_shape`, `out_shape` and `op`.",
+              found, hint);
+}
+
+Shape shape_from(const Rcpp::List& node, const char* field, R_xlen_t index) {
+  const SEXP value = node[field];
+  const bool pair = (TYPEOF(value) == INTSXP || TYPEOF(value) == REALSXP) && Rf_length(value) == 2;
+  if (pair) {
+    const Rcpp::NumericVector dims(value);
+    if (dims[0] >= 0 && dims[1] >= 0) {  // false for NA
+      return {static_cast<int64_t>(dims[0]), static_cast<int64_t>(dims[1])};
+    }
+  }
+  not_a_graph("`" + std::string(field) + "` of node " + std::to_string(index) +
+              " is not a pair of dimensions.");
+}
+
+Rcpp::List node_at(const Rcpp::List& graph, R_xlen_t index) {
+  const SEXP given = graph[index];
+  const std::string which = "Node " + std::to_string(index);
+  if (TYPEOF(given) != VECSXP) not_a_graph(which + " is not a list.");
+  const Rcpp::List node(given);
+  for (const char* field : {"index", "kind", "in_shape", "out_shape", "op"}) {
+    if (!node.containsElementNamed(field)) not_a_graph(which + " has no `" + field + "`.");
+  }
+  return node;
+}
+
+void check_graph_list(SEXP graph) {
+  if (TYPEOF(graph) != VECSXP || Rf_isObject(graph)) not_a_graph("It is not a plain list.");
+  if (Rcpp::List(graph).containsElementNamed("graph")) {
+    not_a_graph("It is a whole result.", "Pass its `graph` or its `compiled`.");
+  }
+}
+
+std::shared_ptr<Program> make_program(SEXP source) {
+  check_graph_list(source);
+  const Rcpp::List graph(source);
+  Rcpp::List model(graph.size());
+  std::vector<Shape> out_shapes;
+  Shape x{0, 0};
+  for (R_xlen_t i = 0; i < graph.size(); ++i) {
+    const Rcpp::List node = node_at(graph, i);
+    if (i == 0) x = shape_from(node, "in_shape", i);
+    out_shapes.push_back(shape_from(node, "out_shape", i));
+    const SEXP op = node["op"];
+    model[i] = op;
+  }
+  auto program = std::make_shared<Program>();
+  program->source = source;
+  program->model = parse_model(model);
+  for (size_t i = 0; i < program->model.ops.size(); ++i) {
+    ListOp& op = program->model.ops[i];
+    if (op.callable != nullptr) op.callable_shape = std::make_unique<Shape>(out_shapes[i]);
+  }
+  program->capture = capture_op_list(program->model.ops, {nullptr, x}, r_hooks());
+  program->plan = make_plan(program->capture.graph);
+  return program;
+}
+
+}  // namespace
+
+std::shared_ptr<Program> program_of(SEXP graph) {
+  auto& programs = cache();
+  const auto known = std::find_if(programs.begin(), programs.end(),
+                                  [graph](const auto& p) { return p->source == graph; });
+  if (known != programs.end()) {
+    programs.splice(programs.begin(), programs, known);
+    return programs.front();
+  }
+  programs.push_front(make_program(graph));
+  MARK_NOT_MUTABLE(graph);
+  if (programs.size() > kCacheSize) programs.pop_back();
+  return programs.front();
+}
+
+void run_plan(Program& program, const Plan& plan, const std::vector<View>& inputs,
+              const MakeResult& result) {
+  // A callable may run this very program again: the kept workspace is for one run at a time.
+  Workspace workspace;
+  if (program.keep_workspace) std::swap(workspace, program.workspace);
+  run(plan, inputs, result, workspace, r_hooks());
+  if (program.keep_workspace) std::swap(workspace, program.workspace);
+}
+
+Rcpp::RObject run_program(Program& program, const Rcpp::RObject& x) {
+  *program.model.names = names_of(x);
+  Rcpp::RObject output;
+  run_plan(program, program.plan, {view_of(x)}, [&output](size_t, Shape shape) {
+    output = make_matrix(shape);
+    return REAL(output);
+  });
+  set_names(output, program.model.output_names());
+  return output;
+}
+
+bool has_effects(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.kind == NodeKind::kOp && !node.op->pure();
+  });
+}
+
+}  // namespace moriejit

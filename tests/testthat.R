@@ -1,0 +1,4 @@
+library(testthat)
+library(moriejit)
+
+test_check("moriejit")
