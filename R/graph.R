@@ -12,7 +12,7 @@
 #'   against the rule of each op.
 #'
 #' @return An object of class `jit_graph`: a string with the text, in its
-#'   canonical form. Constants of more than 16 values are shown by a hash of
+#'   canonical form. Constants of more than 4 values are shown by a hash of
 #'   their bytes.
 #'
 #' @section Errors:
@@ -59,8 +59,8 @@ format.jit_graph <- function(x, ...) {
 #' @return A data frame: `name` (in the text of a graph, see [jit_graph()]),
 #'   `kind` (in an op list, see [morie_geron_trace()]; `NA` where it has none
 #'   and only appears in graphs), `fields` (of the op in a list: parameters,
-#'   those with `?` may be left out), `attributes` (numbers, with their
-#'   defaults), `operands`, `elementwise`, `random`, `derivative` (`"yes"`, or
+#'   those with `?` may be left out), `attributes` (numbers beside
+#'   the parameters, with their defaults), `operands`, `elementwise`, `random`, `derivative` (`"yes"`, or
 #'   why there is none) and `description`.
 #' @examples
 #' ops <- jit_ops()
@@ -74,7 +74,6 @@ jit_ops <- function() {
   }
   flag <- function(field) vapply(ops, function(op) op[[field]], logical(1))
   kind <- text("kind")
-  # The transposes of a product are the compiler's own, not fields of a linear op.
   data.frame(
     name = text("name"),
     kind = ifelse(nzchar(kind), kind, NA_character_),

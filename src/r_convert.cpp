@@ -111,9 +111,14 @@ std::string fields_text(const Op& record) {
   std::string text;
   for (const Field& field : record.fields) text += (text.empty() ? "`" : ", `") + field.name + "`";
   for (const Attr& attr : record.attrs) {
-    if (record.name != "matmul") text += (text.empty() ? "`" : ", `") + attr.name + "`";
+    if (attr.in_lists) text += (text.empty() ? "`" : ", `") + attr.name + "`";
   }
   return text.empty() ? "It takes no fields but `kind`." : "Its fields are " + text + ".";
+}
+
+bool is_list_attr(const Op& record, const std::string& name) {
+  const int index = attr_index(record, name);
+  return index >= 0 && record.attrs[static_cast<size_t>(index)].in_lists;
 }
 
 // One field of an op list's op. NULL counts as absent; a field that the kind does not know is more
@@ -123,7 +128,7 @@ void parse_field(const Op& record, const std::string& name, SEXP value, ListOp* 
   const auto is_named = [&name](const Field& field) { return field.name == name; };
   if (std::any_of(record.fields.begin(), record.fields.end(), is_named)) {
     op->operands[name] = operand_from(name, value);
-  } else if (record.name != "matmul" && attr_index(record, name) >= 0) {
+  } else if (is_list_attr(record, name)) {
     op->numbers[name] = number_from(name, value);
   } else {
     throw Error(ErrorKind::kParam, "An op must have the fields of its kind only.",

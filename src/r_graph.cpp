@@ -109,7 +109,9 @@ SEXP ops_impl() {
     for (const Field& field : op.fields) {
       fields.push_back(field.required ? field.name : field.name + "?");
     }
-    for (const Attr& attr : op.attrs) attrs.push_back(attr.name + "=" + number_text(attr.default_value));
+    for (const Attr& attr : op.attrs) {
+      if (attr.in_lists) attrs.push_back(attr.name + "=" + number_text(attr.default_value));
+    }
     rows.push_back(Rcpp::List::create(
         Rcpp::_["name"] = op.name, Rcpp::_["kind"] = op.kind, Rcpp::_["operands"] = op.arity,
         Rcpp::_["fields"] = Rcpp::wrap(fields), Rcpp::_["attributes"] = Rcpp::wrap(attrs),

@@ -19,6 +19,7 @@ struct Attr {
   double default_value;
   double min = -std::numeric_limits<double>::max();
   double max = std::numeric_limits<double>::max();
+  bool in_lists = true;  // a field of the op in op lists; else the compiler's own
 };
 
 // A field of an op in an op list that holds an operand; attributes are fields by their own name.

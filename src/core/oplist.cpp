@@ -16,12 +16,10 @@ std::string shortest(double value) {
   return text;
 }
 
-// "w3" for the matrix of op 3; fields with names of their own keep them: "weight3".
-std::string constant_name(const Field& field, int index) {
-  const bool plain = field.name == "param";
-  const std::string stem =
-      !plain ? field.name : field.role == Field::Role::kMatrix ? "w" : "b";
-  return stem + std::to_string(index);
+// "bias3" for the param of op 3, "layer_norm3.weight" for a field of another name.
+std::string constant_name(const Op& op, const Field& field, int index) {
+  const std::string name = op.kind + std::to_string(index);
+  return field.name == "param" ? name : name + "." + field.name;
 }
 
 // A field with one value for each column: a vector of that length, or one value for all.
@@ -140,7 +138,7 @@ class Capturer {
     std::vector<ValueId> args = {last_};
     for (const Field& field : record.fields) {
       args.push_back(
-          builder_.constant(constant_name(field, index), operand(op, field, cols)));
+          builder_.constant(constant_name(record, field, index), operand(op, field, cols)));
       captured->operands.push_back(args.back());
     }
     std::vector<double> attrs = attributes(op, record);

@@ -21,7 +21,7 @@
 
 namespace moriejit {
 
-constexpr int64_t kInlineLimit = 16;
+constexpr int64_t kInlineLimit = 4;
 
 std::string to_text(const Graph& graph);
 

@@ -31,7 +31,7 @@ void register_product(Registry& r) {
   matmul.kind = "linear";
   matmul.fields = {{"param", Field::Role::kMatrix}};
   matmul.arity = 2;
-  matmul.attrs = {{"ta", 0, 0, 1}, {"tb", 0, 0, 1}};
+  matmul.attrs = {{"ta", 0, 0, 1, false}, {"tb", 0, 0, 1, false}};
   matmul.shape = product_shape;
   matmul.eval = [](const EvalArgs& a) { multiply_plain(product_of(a)); };
   matmul.kernel = [](const EvalArgs& a) { multiply(product_of(a)); };
