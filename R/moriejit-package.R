@@ -11,11 +11,11 @@
 #' @section Options:
 #' * `moriejit.gemm`: which routine forms matrix products, read when the package
 #'   is loaded. `"auto"` (the default) times R's BLAS against Eigen once a
-#'   session, when a product of a class of sizes (a vector, small, large) is
-#'   first needed, and takes BLAS where it is at least 1.2 times as fast;
-#'   `"blas"` and `"eigen"` choose one, so that two machines or sessions form
-#'   their products in the same way. Products of matrices that hold `NaN`, `NA`
-#'   or `Inf` always go to Eigen, since a BLAS may skip zero factors and so lose
+#'   session, when a medium or a large product is first needed, and takes BLAS
+#'   where it is at least 1.2 times as fast; `"blas"` and `"eigen"` choose one,
+#'   so that two machines or sessions form their products in the same way.
+#'   Products with a dimension below 32, and those of matrices that hold `NaN`,
+#'   `NA` or `Inf`, always go to Eigen: a BLAS may skip zero factors and so lose
 #'   them.
 #'
 #' @section Errors:

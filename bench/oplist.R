@@ -22,21 +22,20 @@ plain <- function(model, x) {
   x
 }
 
-# Medians of both by turns, in microseconds.
-race <- function(f, g, budget = 1) {
-  clock <- function(f) {
-    start <- proc.time()[["elapsed"]]
-    n <- 0
-    while ((spent <- proc.time()[["elapsed"]] - start) < budget / 20) {
-      f()
-      n <- n + 1
-    }
-    1e6 * spent / n
+# Medians of both by turns, in microseconds; the clock is read once in `batch` calls.
+race <- function(f, g) {
+  seconds <- function(f, calls) {
+    system.time(for (i in seq_len(calls)) f(), gcFirst = FALSE)[["elapsed"]]
   }
-  f()
-  g()
-  times <- vapply(1:10, function(i) c(clock(f), clock(g)), numeric(2))
-  apply(times, 1, stats::median)
+  calls_for <- function(f) {
+    calls <- 1
+    while (seconds(f, calls) < 0.03) calls <- 2 * calls
+    calls
+  }
+  batch <- c(calls_for(f), calls_for(g))
+  once <- function(i) c(seconds(f, batch[[1]]), seconds(g, batch[[2]])) / batch
+  times <- vapply(1:11, once, numeric(2))
+  1e6 * apply(times, 1, stats::median)
 }
 
 report <- function(name, model, x, mode = "default") {

@@ -53,8 +53,8 @@ class RCallable : public Callable {
 
   std::shared_ptr<Callable> gradient() override {
     if (!Rf_isFunction(gradient_)) {
-      Error error(ErrorKind::kUnsupported, "A callable needs `grad` beside it to be differentiated.",
-                  "This one has none.",
+      Error error(ErrorKind::kUnsupported,
+                  "A callable needs `grad` beside it to be differentiated.", "This one has none.",
                   "Give it as list(kind = \"callable\", param = f, grad = function(x, dy) ...).");
       error.locate(place_);
       throw error;
@@ -200,7 +200,8 @@ void raise(const Error& error) {
 }
 
 Buffer as_buffer(const Rcpp::RObject& x) {
-  const Rcpp::RObject doubles = TYPEOF(x) == REALSXP ? x : Rcpp::RObject(Rf_coerceVector(x, REALSXP));
+  const Rcpp::RObject doubles =
+      TYPEOF(x) == REALSXP ? x : Rcpp::RObject(Rf_coerceVector(x, REALSXP));
   const auto owner = std::make_shared<Rcpp::RObject>(doubles);
   return {shape_of(x), std::shared_ptr<const double>(owner, REAL(doubles))};
 }
@@ -210,7 +211,9 @@ Rcpp::RObject as_input(SEXP x, const char* argument) {
   return r_function("as_input_matrix")(x, argument);
 }
 
-View view_of(SEXP matrix) { return {REAL(matrix), shape_of(matrix)}; }
+View view_of(SEXP matrix) {
+  return {REAL(matrix), shape_of(matrix)};
+}
 
 Rcpp::RObject make_matrix(Shape shape) {
   // Through Rcpp, so that running out of memory unwinds C++ as well.
@@ -239,14 +242,15 @@ void set_names(SEXP matrix, const Names& names) {
   const bool rows = fits(names.rows, Rf_nrows(matrix)), cols = fits(names.cols, Rf_ncols(matrix));
   if (!rows && !cols) return;
   const Rcpp::RObject none = R_NilValue;
-  const Rcpp::List dimnames = Rcpp::List::create(rows ? names.rows : none, cols ? names.cols : none);
+  const Rcpp::List dimnames =
+      Rcpp::List::create(rows ? names.rows : none, cols ? names.cols : none);
   Rf_setAttrib(matrix, R_DimNamesSymbol, dimnames);
 }
 
 ParsedModel parse_model(SEXP model) {
   if (TYPEOF(model) != VECSXP || Rf_isObject(model)) {
-    throw Error(ErrorKind::kParam, "`model` must be a list of ops.", "It is " + describe(model) + ".",
-                "as_op_list() makes one from a fitted model.");
+    throw Error(ErrorKind::kParam, "`model` must be a list of ops.",
+                "It is " + describe(model) + ".", "as_op_list() makes one from a fitted model.");
   }
   if (field_of(model, "kind") != R_NilValue) {
     throw Error(ErrorKind::kParam, "`model` must be a list of ops.", "It is a single op.",

@@ -47,8 +47,8 @@ struct Names {
 Names names_of(SEXP matrix);
 void set_names(SEXP matrix, const Names& names);
 
-// What ops do to names, as in plain R: a linear op gives its matrix's column names, a callable names
-// of its own, everything else keeps them.
+// What ops do to names, as in plain R: a linear op gives its matrix's column names, a callable
+// names of its own, everything else keeps them.
 struct ColumnNames {
   bool replaced = false;
   Rcpp::RObject by;

@@ -69,7 +69,8 @@ SEXP text_pass_impl(std::string text, std::vector<std::string> passes, Rcpp::Lis
 
 // [[Rcpp::export(rng = false)]]
 SEXP text_same_impl(std::string a, std::string b) {
-  return guarded([&]() -> SEXP { return Rcpp::wrap(same_structure(parse_text(a), parse_text(b))); });
+  return guarded(
+      [&]() -> SEXP { return Rcpp::wrap(same_structure(parse_text(a), parse_text(b))); });
 }
 
 // Every output, by the reference evaluator or by a plan.

@@ -28,16 +28,15 @@ Rcpp::List graph_list(const ParsedModel& model, const Capture& capture) {
   Rcpp::List list(static_cast<R_xlen_t>(model.ops.size()));
   for (size_t i = 0; i < model.ops.size(); ++i) {
     const CapturedOp& op = capture.ops[i];
-    list[static_cast<R_xlen_t>(i)] = graph_node(
-        static_cast<int>(i), model.ops[i].kind, capture.graph.node(op.in).shape,
-        capture.graph.node(op.out).shape, model.given[i]);
+    list[static_cast<R_xlen_t>(i)] =
+        graph_node(static_cast<int>(i), model.ops[i].kind, capture.graph.node(op.in).shape,
+                   capture.graph.node(op.out).shape, model.given[i]);
   }
   return list;
 }
 
 // The product of fused ops as a linear op, named as R's own product would be.
-Rcpp::RObject fused_op(const ParsedModel& model, const Node& product,
-                       const std::vector<int>& ops) {
+Rcpp::RObject fused_op(const ParsedModel& model, const Node& product, const std::vector<int>& ops) {
   const auto matrix_of = [&model](int index) {
     return Rcpp::List(model.given[static_cast<size_t>(index)])["param"];
   };
@@ -58,14 +57,12 @@ Rcpp::List compiled_list(const ParsedModel& model, const Capture& capture, const
     if (node.origin.size() == 1) {
       const CapturedOp& op = capture.ops[static_cast<size_t>(last)];
       nodes.push_back(graph_node(index, model.ops[static_cast<size_t>(last)].kind,
-                                 capture.graph.node(op.in).shape,
-                                 capture.graph.node(op.out).shape,
+                                 capture.graph.node(op.in).shape, capture.graph.node(op.out).shape,
                                  model.given[static_cast<size_t>(last)]));
       continue;
     }
-    Rcpp::List fused =
-        graph_node(index, "linear", compiled.node(node.args[0]).shape, node.shape,
-                   fused_op(model, compiled.node(node.args[1]), node.origin));
+    Rcpp::List fused = graph_node(index, "linear", compiled.node(node.args[0]).shape, node.shape,
+                                  fused_op(model, compiled.node(node.args[1]), node.origin));
     fused["fused_from"] = Rcpp::seq(node.origin.front(), node.origin.back());
     nodes.push_back(fused);
   }
@@ -106,7 +103,9 @@ Rcpp::List refusals(const std::vector<Refusal>& rejected) {
   return list;
 }
 
-double difference(SEXP a, SEXP b) { return max_abs_diff(view_of(a), view_of(b)); }
+double difference(SEXP a, SEXP b) {
+  return max_abs_diff(view_of(a), view_of(b));
+}
 
 // The values whose gradients are asked for: x, then every operand that the user gave.
 std::vector<ValueId> parameters(const Program& program) {

@@ -78,8 +78,8 @@ class FusionCheck {
 
  private:
   // Both results carry an error of at most about n eps |x| |W1| ... |Wk|, n the sum of the inner
-  // dimensions: the same bound whatever cancels. A larger difference is a product that overflowed or
-  // lost everything.
+  // dimensions: the same bound whatever cancels. A larger difference is a product that overflowed
+  // or lost everything.
   void check(Fusion& fusion, const View& eager) {
     const Buffer fused = times(fusion.in.view(), fusion.product);
     Buffer bound = absolute(fusion.in.view());
@@ -101,9 +101,8 @@ class FusionCheck {
     }
     fusion.in = {};
     if (worst == 0) return;
-    rejected_.push_back({fusion.ops,
-                         "their product differs from the separate ones by up to " +
-                             number_text(worst) + ", which is more than rounding"});
+    rejected_.push_back({fusion.ops, "their product differs from the separate ones by up to " +
+                                         number_text(worst) + ", which is more than rounding"});
   }
 
   const Graph& eager_;
@@ -137,8 +136,7 @@ Compiled compile(const Graph& graph, const View& x, Mode mode, const MakeResult&
     context.refused.clear();
     compiled.graph = run_passes(graph, context);
   }
-  compiled.rejected.insert(compiled.rejected.end(), context.refused.begin(),
-                           context.refused.end());
+  compiled.rejected.insert(compiled.rejected.end(), context.refused.begin(), context.refused.end());
   return compiled;
 }
 

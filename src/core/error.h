@@ -8,7 +8,16 @@
 
 namespace moriejit {
 
-enum class ErrorKind { kShape, kParam, kInput, kGraph, kFormat, kUnsupported, kCallable, kInternal };
+enum class ErrorKind {
+  kShape,
+  kParam,
+  kInput,
+  kGraph,
+  kFormat,
+  kUnsupported,
+  kCallable,
+  kInternal
+};
 
 // The word that names a kind: "shape", "param", ...
 const char* error_kind_name(ErrorKind kind);

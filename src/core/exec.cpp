@@ -150,7 +150,8 @@ double* Workspace::acquire(int64_t size) {
     const auto small = std::find_if(blocks_.begin(), blocks_.end(),
                                     [](const Block& block) { return !block.busy; });
     if (small != blocks_.end()) blocks_.erase(small);
-    blocks_.push_back({std::unique_ptr<double[]>(new double[static_cast<size_t>(size)]), size, false});
+    blocks_.push_back(
+        {std::unique_ptr<double[]>(new double[static_cast<size_t>(size)]), size, false});
     best = &blocks_.back();
   }
   best->busy = true;
@@ -173,9 +174,10 @@ Buffer call_host(const Graph& graph, ValueId id, const std::vector<View>& args) 
   const Node& node = graph.node(id);
   const Buffer buffer = node.callable->call(args);
   if (node.op->shape_of_first && buffer.shape != args[0].shape) {
-    throw Error(ErrorKind::kCallable, "A gradient must have the shape of what it is taken by, " +
-                                          to_string(args[0].shape) + ".",
-                "The function gave " + to_string(buffer.shape) + ".");
+    throw Error(
+        ErrorKind::kCallable,
+        "A gradient must have the shape of what it is taken by, " + to_string(args[0].shape) + ".",
+        "The function gave " + to_string(buffer.shape) + ".");
   }
   return buffer;
 }

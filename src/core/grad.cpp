@@ -29,9 +29,9 @@ class Reverse {
 
   void seed(bool ones) {
     const ValueId out = forward_.outputs[0];
-    adjoint(out) = ones ? builder_.op("expand_like", {builder_.scalar(1), out})
-                        : builder_.op("same_shape",
-                                      {builder_.input("grad_output", builder_.shape(out)), out});
+    adjoint(out) =
+        ones ? builder_.op("expand_like", {builder_.scalar(1), out})
+             : builder_.op("same_shape", {builder_.input("grad_output", builder_.shape(out)), out});
   }
 
   void sweep() {
@@ -69,7 +69,8 @@ class Reverse {
   void pull_back(ValueId id, const Node& node) {
     const Op& op = *node.op;
     if (!op.vjp) {
-      throw Error(ErrorKind::kUnsupported, "`" + op.name + "` has no derivative: " + op.no_vjp + ".");
+      throw Error(ErrorKind::kUnsupported,
+                  "`" + op.name + "` has no derivative: " + op.no_vjp + ".");
     }
     builder_.set_origin(node.origin);
     const std::vector<ValueId> grads =

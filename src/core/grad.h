@@ -8,8 +8,8 @@
 namespace moriejit {
 
 // The vector-Jacobian product of a graph of one output. The new graph has the old one's inputs and,
-// unless `ones` asks for a vector of ones, a further input `grad_output` in the shape of the output;
-// its outputs are the old output, then the gradient of each value in `wrt`, in order.
+// unless `ones` asks for a vector of ones, a further input `grad_output` in the shape of the
+// output; its outputs are the old output, then the gradient of each value in `wrt`, in order.
 Graph vjp_graph(const Graph& graph, const std::vector<ValueId>& wrt, bool ones);
 
 }  // namespace moriejit

@@ -39,8 +39,7 @@ std::vector<ValueId> ids_of(const Graph& graph, NodeKind kind) {
 // Walks two graphs side by side; `twin_` maps inputs and ops of one to those of the other.
 class Comparison {
  public:
-  Comparison(const Graph& a, const Graph& b)
-      : a_(a), b_(b), twin_(a.nodes.size(), kNoValue) {}
+  Comparison(const Graph& a, const Graph& b) : a_(a), b_(b), twin_(a.nodes.size(), kNoValue) {}
 
   bool pair(const std::vector<ValueId>& in_a, const std::vector<ValueId>& in_b) {
     if (in_a.size() != in_b.size()) return false;
@@ -148,8 +147,7 @@ ValueId Builder::op(const Op& op, const std::vector<ValueId>& args, std::vector<
   return push(std::move(node));
 }
 
-ValueId Builder::op(const char* name, const std::vector<ValueId>& args,
-                    std::vector<double> attrs) {
+ValueId Builder::op(const char* name, const std::vector<ValueId>& args, std::vector<double> attrs) {
   return op(op_named(name), args, std::move(attrs));
 }
 

@@ -31,13 +31,13 @@ enum class NodeKind { kInput, kConstant, kOp };
 struct Node {
   NodeKind kind = NodeKind::kOp;
   Shape shape;
-  std::string name;                          // inputs and constants
-  std::shared_ptr<const double> data;        // constants; null where the text gave no values
-  const Op* op = nullptr;                    // ops
-  std::vector<ValueId> args;                 // ops: operands
-  std::vector<double> attrs;                 // ops: in the order of op->attrs
-  std::shared_ptr<Callable> callable;        // ops that call the host
-  std::vector<int> origin;                   // ops: indices of the list's ops that it stands for
+  std::string name;                    // inputs and constants
+  std::shared_ptr<const double> data;  // constants; null where the text gave no values
+  const Op* op = nullptr;              // ops
+  std::vector<ValueId> args;           // ops: operands
+  std::vector<double> attrs;           // ops: in the order of op->attrs
+  std::shared_ptr<Callable> callable;  // ops that call the host
+  std::vector<int> origin;             // ops: indices of the list's ops that it stands for
 };
 
 struct Graph {

@@ -44,11 +44,17 @@ Op& Registry::add(const std::string& name) {
   return ops_.back();
 }
 
-const std::vector<Op>& all_ops() { return tables().registry.ops(); }
+const std::vector<Op>& all_ops() {
+  return tables().registry.ops();
+}
 
-const Op* find_op(std::string_view name) { return find(tables().by_name, name); }
+const Op* find_op(std::string_view name) {
+  return find(tables().by_name, name);
+}
 
-const Op* find_kind(std::string_view kind) { return find(tables().by_kind, kind); }
+const Op* find_kind(std::string_view kind) {
+  return find(tables().by_kind, kind);
+}
 
 const Op& op_named(std::string_view name) {
   const Op* op = find_op(name);

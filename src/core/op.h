@@ -66,17 +66,17 @@ struct Op {
   std::vector<Attr> attrs;
   // How an op of an op list becomes nodes, where that is more than one node of this op.
   Lower lower;
-  ShapeRule shape;     // empty: only running the op tells
-  Eval eval;           // reference
-  Eval kernel;         // what a plan runs; empty: the reference
-  Vjp vjp;             // empty: `no_vjp` says why
+  ShapeRule shape;  // empty: only running the op tells
+  Eval eval;        // reference
+  Eval kernel;      // what a plan runs; empty: the reference
+  Vjp vjp;          // empty: `no_vjp` says why
   std::string no_vjp;
   Cost cost;  // scalar operations, a multiply-add counted once
   bool elementwise = false;
-  bool in_place = false;         // may write over its first operand
-  bool shape_of_first = false;   // the result always has its first operand's shape
-  bool random = false;           // draws: never folded, merged, dropped or reordered
-  bool calls_host = false;       // runs a function of the host language: likewise
+  bool in_place = false;        // may write over its first operand
+  bool shape_of_first = false;  // the result always has its first operand's shape
+  bool random = false;          // draws: never folded, merged, dropped or reordered
+  bool calls_host = false;      // runs a function of the host language: likewise
   std::string doc;
 
   const Eval& run() const { return kernel ? kernel : eval; }
@@ -94,11 +94,11 @@ class Registry {
 };
 
 const std::vector<Op>& all_ops();
-const Op* find_op(std::string_view name);      // by name in graph text; null: unknown
-const Op* find_kind(std::string_view kind);    // by kind in op lists; null: unknown
-const Op& op_named(std::string_view name);     // must exist
+const Op* find_op(std::string_view name);             // by name in graph text; null: unknown
+const Op* find_kind(std::string_view kind);           // by kind in op lists; null: unknown
+const Op& op_named(std::string_view name);            // must exist
 int attr_index(const Op& op, std::string_view name);  // -1: none of that name
-std::string known_kinds();                     // "bias, elu, ...", sorted, for messages
+std::string known_kinds();                            // "bias, elu, ...", sorted, for messages
 
 // The families, one file each in ops/; listed once, in op.cpp.
 void register_elementwise(Registry& r);

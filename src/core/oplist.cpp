@@ -27,12 +27,13 @@ Buffer as_row(const Field& field, Buffer value, int64_t cols) {
   const Shape s = value.shape;
   const bool is_vector = std::min(s.rows, s.cols) <= 1;
   if (!is_vector || (s.size() != cols && s.size() != 1)) {
-    const std::string what =
-        is_vector ? std::to_string(s.size()) + (s.size() == 1 ? " value" : " values")
-                  : "a matrix of " + to_string(s);
+    const std::string what = is_vector
+                                 ? std::to_string(s.size()) + (s.size() == 1 ? " value" : " values")
+                                 : "a matrix of " + to_string(s);
     throw Error(ErrorKind::kShape,
-                "`" + field.name + "` must have one value for each column of the input, or one "
-                "for all.",
+                "`" + field.name +
+                    "` must have one value for each column of the input, or one "
+                    "for all.",
                 "The input has " + std::to_string(cols) + (cols == 1 ? " column" : " columns") +
                     ", `" + field.name + "` is " + what + ".");
   }
@@ -72,8 +73,8 @@ std::vector<double> attributes(const ListOp& op, const Op& record) {
   return attrs;
 }
 
-// Runs a growing graph in pieces, each from the last value known, so that a list with many callables
-// is run once in all.
+// Runs a growing graph in pieces, each from the last value known, so that a list with many
+// callables is run once in all.
 class Pieces {
  public:
   Pieces(const View& x, const Hooks& hooks) : hooks_(hooks) {

@@ -1,5 +1,6 @@
-// The plan of a graph: its ops in order, where each value dies, which op may write over its operand,
-// and which values are born in a result's memory. It does not depend on the number of rows.
+// The plan of a graph: its ops in order, where each value dies, which op may write over its
+// operand, and which values are born in a result's memory. It does not depend on the number of
+// rows.
 #pragma once
 
 #include <vector>
@@ -10,8 +11,8 @@ namespace moriejit {
 
 struct Step {
   ValueId id;
-  bool reuse = false;             // may write over its first operand, which dies here
-  std::vector<ValueId> dead;      // values that nobody reads after this step
+  bool reuse = false;         // may write over its first operand, which dies here
+  std::vector<ValueId> dead;  // values that nobody reads after this step
 };
 
 struct Plan {

@@ -244,8 +244,8 @@ class Parser {
     } else {
       if (s.accept("= #")) hash = s.name();
       if (resolver_) value.data = resolver_(name, value.shape).data;
-      if (!hash.empty() && (value.data == nullptr ||
-                            hash != hash_text(value.data.get(), value.shape.size()))) {
+      if (!hash.empty() &&
+          (value.data == nullptr || hash != hash_text(value.data.get(), value.shape.size()))) {
         format_error(s.number(), "The values of a constant must be at hand and have its hash.",
                      "`" + name + "` with hash " + hash);
       }
@@ -311,8 +311,8 @@ class Parser {
     }
     const Shape shape = type(s);
     if (shape != builder_.shape(id)) {
-      format_error(s.number(), "The type must be what the op gives, " +
-                                   type_text(builder_.shape(id)) + ".",
+      format_error(s.number(),
+                   "The type must be what the op gives, " + type_text(builder_.shape(id)) + ".",
                    type_text(shape));
     }
     define(s, name, id);

@@ -9,9 +9,10 @@
 //   value    := name | "%" n
 //   type     := "f64[" rows "," cols "]"
 //
-// One statement a line; "#" at the start of a line opens a comment. Nodes are numbered from 0 in the
-// order of the text. Constants of more than kInlineLimit values print as a hash, and read back only
-// through a resolver; a constant with neither values nor hash is one whose values do not matter.
+// One statement a line; "#" at the start of a line opens a comment. Nodes are numbered from 0 in
+// the order of the text. Constants of more than kInlineLimit values print as a hash, and read back
+// only through a resolver; a constant with neither values nor hash is one whose values do not
+// matter.
 #pragma once
 
 #include <functional>

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <functional>
 #include <limits>
-#include <vector>
 
 #include "core/error.h"
 
@@ -31,22 +29,26 @@ void multiply_eigen(const Product& p) {
   }
 }
 
-int64_t inner_of(const Product& p) { return p.transpose_a ? p.a.shape.rows : p.a.shape.cols; }
+int64_t inner_of(const Product& p) {
+  return p.transpose_a ? p.a.shape.rows : p.a.shape.cols;
+}
 
-// Products of about one cost profile share a probe: one row or column, small, or large.
-enum Class { kVector, kSmall, kLarge, kClasses };
+// Products of about one size share a probe. Narrow ones, and vectors, are Eigen's: looking for NaN
+// in the operands, as a BLAS asks for, would cost as much as the product.
+enum Class { kNarrow, kMedium, kLarge, kClasses };
 
 Class class_of(int64_t m, int64_t n, int64_t k) {
-  if (m == 1 || n == 1) return kVector;
-  constexpr double kSmallWork = 48.0 * 48 * 48;
+  constexpr int64_t kNarrowBelow = 32;
+  constexpr double kMediumWork = 128.0 * 128 * 128;
+  if (std::min({m, n, k}) < kNarrowBelow) return kNarrow;
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  return work <= kSmallWork ? kSmall : kLarge;
+  return work <= kMediumWork ? kMedium : kLarge;
 }
 
 enum class Verdict { kUnknown, kEigen, kBlas };
 
 struct State {
-  Blas blas;
+  BlasGemm blas = nullptr;
   GemmChoice choice = GemmChoice::kAuto;
   std::array<Verdict, kClasses> verdicts{};
 };
@@ -70,22 +72,27 @@ double seconds_of(const std::function<void()>& work) {
 // Times both on a product typical of the class. BLAS must win clearly: then noise can't make two
 // sessions on one machine differ in their last bits.
 Verdict probe(Class which) {
-  static const std::array<std::array<int64_t, 3>, kClasses> kSizes = {
-      {{1, 256, 256}, {16, 32, 32}, {128, 128, 128}}};
-  const int64_t m = kSizes[which][0], n = kSizes[which][1], k = kSizes[which][2];
-  const std::vector<double> a(static_cast<size_t>(m * k), 0.5), b(static_cast<size_t>(k * n), 0.25);
-  std::vector<double> out(static_cast<size_t>(m * n));
-  const Product product = {{a.data(), {m, k}}, false, {b.data(), {k, n}}, false, out.data(), {m, n}};
+  const int64_t n = which == kMedium ? 64 : 160;
+  Tensor a({n, n}), b({n, n}), out({n, n});
+  std::fill(a.data(), a.data() + n * n, 0.5);
+  std::fill(b.data(), b.data() + n * n, 0.25);
+  const Product product = {a.view(), false, b.view(), false, out.data(), {n, n}};
   const double eigen = seconds_of([&] { multiply_eigen(product); });
-  const double blas = seconds_of([&] { state().blas.gemm(product, k); });
+  const double blas = seconds_of([&] { state().blas(product, n); });
   return blas * 1.2 < eigen ? Verdict::kBlas : Verdict::kEigen;
 }
 
+// x * 0 is 0 for finite x only, and no sum of such terms forgets a NaN. Four sums, since each waits
+// for its last addition.
 bool all_finite(const View& view) {
   const int64_t n = view.shape.size();
-  double sum = 0;  // x * 0 is 0 for finite x only, and no sum of such terms forgets a NaN
-  for (int64_t i = 0; i < n; ++i) sum += view.data[i] * 0;
-  return sum == 0;
+  double sums[4] = {0, 0, 0, 0};
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (int s = 0; s < 4; ++s) sums[s] += view.data[i + s] * 0;
+  }
+  for (; i < n; ++i) sums[0] += view.data[i] * 0;
+  return sums[0] + sums[1] + sums[2] + sums[3] == 0;
 }
 
 bool fits_blas(const Product& p, int64_t inner) {
@@ -93,16 +100,20 @@ bool fits_blas(const Product& p, int64_t inner) {
   return std::max({p.shape.rows, p.shape.cols, inner}) <= limit;
 }
 
-bool use_blas(const Product& p, int64_t inner) {
+bool prefers_blas(int64_t m, int64_t n, int64_t k) {
   State& s = state();
-  if (s.blas.gemm == nullptr || s.choice == GemmChoice::kEigen || !fits_blas(p, inner)) return false;
-  if (s.choice == GemmChoice::kAuto) {
-    Verdict& verdict = s.verdicts[class_of(p.shape.rows, p.shape.cols, inner)];
-    if (verdict == Verdict::kUnknown) verdict = probe(class_of(p.shape.rows, p.shape.cols, inner));
-    if (verdict == Verdict::kEigen) return false;
-  }
-  // The reference BLAS skips zero factors and so loses NaN * 0 and Inf * 0.
-  return all_finite(p.a) && all_finite(p.b);
+  const Class which = class_of(m, n, k);
+  if (s.blas == nullptr || s.choice == GemmChoice::kEigen || which == kNarrow) return false;
+  if (s.choice == GemmChoice::kBlas) return true;
+  Verdict& verdict = s.verdicts[which];
+  if (verdict == Verdict::kUnknown) verdict = probe(which);
+  return verdict == Verdict::kBlas;
+}
+
+// The reference BLAS skips zero factors and so loses NaN * 0 and Inf * 0.
+bool use_blas(const Product& p, int64_t inner) {
+  return prefers_blas(p.shape.rows, p.shape.cols, inner) && fits_blas(p, inner) &&
+         all_finite(p.a) && all_finite(p.b);
 }
 
 }  // namespace
@@ -113,7 +124,7 @@ void multiply(const Product& p) {
   if (inner == 0) {
     std::fill(p.out, p.out + p.shape.size(), 0.0);
   } else if (use_blas(p, inner)) {
-    state().blas.gemm(p, inner);
+    state().blas(p, inner);
   } else {
     multiply_eigen(p);
   }
@@ -121,8 +132,10 @@ void multiply(const Product& p) {
 
 void multiply_plain(const Product& p) {
   const int64_t inner = inner_of(p);
-  const int64_t a_row = p.transpose_a ? p.a.shape.rows : 1, a_k = p.transpose_a ? 1 : p.a.shape.rows;
-  const int64_t b_col = p.transpose_b ? 1 : p.b.shape.rows, b_k = p.transpose_b ? p.b.shape.rows : 1;
+  const int64_t a_row = p.transpose_a ? p.a.shape.rows : 1,
+                a_k = p.transpose_a ? 1 : p.a.shape.rows;
+  const int64_t b_col = p.transpose_b ? 1 : p.b.shape.rows,
+                b_k = p.transpose_b ? p.b.shape.rows : 1;
   for (int64_t j = 0; j < p.shape.cols; ++j) {
     for (int64_t i = 0; i < p.shape.rows; ++i) {
       double sum = 0;
@@ -134,23 +147,12 @@ void multiply_plain(const Product& p) {
   }
 }
 
-void set_blas(const Blas& blas) { state().blas = blas; }
+void set_blas(BlasGemm gemm) {
+  state().blas = gemm;
+}
 
-void set_gemm_choice(GemmChoice choice) { state().choice = choice; }
-
-std::string gemm_backend(int64_t m, int64_t n, int64_t k) {
-  const State& s = state();
-  if (s.blas.gemm == nullptr || s.choice == GemmChoice::kEigen) return "eigen";
-  if (s.choice == GemmChoice::kBlas) return "blas";
-  switch (s.verdicts[class_of(m, n, k)]) {
-    case Verdict::kEigen:
-      return "eigen";
-    case Verdict::kBlas:
-      return "blas";
-    case Verdict::kUnknown:
-      break;
-  }
-  return "unprobed";
+void set_gemm_choice(GemmChoice choice) {
+  state().choice = choice;
 }
 
 }  // namespace moriejit

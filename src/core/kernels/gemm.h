@@ -3,7 +3,7 @@
 // with.
 #pragma once
 
-#include <string>
+#include <cstdint>
 
 #include "core/tensor.h"
 
@@ -22,16 +22,11 @@ struct Product {
 void multiply(const Product& product);
 void multiply_plain(const Product& product);
 
-// The host's BLAS routines, with Fortran's arguments; without them Eigen does every product.
-struct Blas {
-  void (*gemm)(const Product& product, int64_t inner) = nullptr;
-};
-void set_blas(const Blas& blas);
+// The host's BLAS; without it Eigen does every product.
+using BlasGemm = void (*)(const Product& product, int64_t inner);
+void set_blas(BlasGemm gemm);
 
 enum class GemmChoice { kAuto, kBlas, kEigen };
 void set_gemm_choice(GemmChoice choice);
-
-// "eigen", "blas", or "unprobed", for a product of m x k with k x n.
-std::string gemm_backend(int64_t m, int64_t n, int64_t k);
 
 }  // namespace moriejit

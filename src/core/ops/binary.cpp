@@ -40,7 +40,9 @@ struct Column {
         step(view.shape.rows == 1 ? 0 : 1) {}
 };
 
-double per_element(const std::vector<Shape>&, Shape out) { return static_cast<double>(out.size()); }
+double per_element(const std::vector<Shape>&, Shape out) {
+  return static_cast<double>(out.size());
+}
 
 template <class F>
 Op& binary(Registry& r, const char* name, F f) {

@@ -44,13 +44,21 @@ double logistic(double x) {
   return e / (1 + e);
 }
 
-double rectify(double x) { return x < 0 ? 0 : x; }  // written so that NaN and -0 stay
+double rectify(double x) {
+  return x < 0 ? 0 : x;
+}  // written so that NaN and -0 stay
 
-double normal_cdf(double x) { return 0.5 * std::erfc(-x * kSqrtHalf); }  // no cancellation in tails
+double normal_cdf(double x) {
+  return 0.5 * std::erfc(-x * kSqrtHalf);
+}  // no cancellation in tails
 
-Expr normal_density(Expr x) { return ((x * x) * -0.5).apply("exp") * kInvSqrtTwoPi; }
+Expr normal_density(Expr x) {
+  return ((x * x) * -0.5).apply("exp") * kInvSqrtTwoPi;
+}
 
-Expr positive(Expr x) { return x.apply("gt", x.scalar(0)); }
+Expr positive(Expr x) {
+  return x.apply("gt", x.scalar(0));
+}
 
 void register_arithmetic(Registry& r) {
   Op& neg = unary(r, "neg", 1, [](double x, const double*) { return -x; });
@@ -121,8 +129,7 @@ void register_rectifiers(Registry& r) {
     return where(positive(x), dy, dy * slope);
   });
 
-  Op& silu =
-      unary(r, "silu", 13, [](double x, const double*) { return x * logistic(x); });
+  Op& silu = unary(r, "silu", 13, [](double x, const double*) { return x * logistic(x); });
   silu.kind = "silu";
   silu.doc = "x * sigmoid(x), also called swish.";
   derivative(silu, [](Expr x, Expr, Expr dy, Attrs) {

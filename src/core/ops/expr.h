@@ -12,21 +12,45 @@ struct Expr {
   ValueId id;
 
   Expr apply(const char* op) const { return {builder, builder->op(op, {id})}; }
-  Expr apply(const char* op, Expr other) const { return {builder, builder->op(op, {id, other.id})}; }
+  Expr apply(const char* op, Expr other) const {
+    return {builder, builder->op(op, {id, other.id})};
+  }
   Expr scalar(double value) const { return {builder, builder->scalar(value)}; }
 };
 
-inline Expr operator-(Expr a) { return a.apply("neg"); }
-inline Expr operator+(Expr a, Expr b) { return a.apply("add", b); }
-inline Expr operator-(Expr a, Expr b) { return a.apply("sub", b); }
-inline Expr operator*(Expr a, Expr b) { return a.apply("mul", b); }
-inline Expr operator/(Expr a, Expr b) { return a.apply("div", b); }
-inline Expr operator+(Expr a, double b) { return a + a.scalar(b); }
-inline Expr operator*(Expr a, double b) { return a * a.scalar(b); }
-inline Expr operator/(Expr a, double b) { return a / a.scalar(b); }
-inline Expr operator+(double a, Expr b) { return b.scalar(a) + b; }
-inline Expr operator-(double a, Expr b) { return b.scalar(a) - b; }
-inline Expr operator/(double a, Expr b) { return b.scalar(a) / b; }
+inline Expr operator-(Expr a) {
+  return a.apply("neg");
+}
+inline Expr operator+(Expr a, Expr b) {
+  return a.apply("add", b);
+}
+inline Expr operator-(Expr a, Expr b) {
+  return a.apply("sub", b);
+}
+inline Expr operator*(Expr a, Expr b) {
+  return a.apply("mul", b);
+}
+inline Expr operator/(Expr a, Expr b) {
+  return a.apply("div", b);
+}
+inline Expr operator+(Expr a, double b) {
+  return a + a.scalar(b);
+}
+inline Expr operator*(Expr a, double b) {
+  return a * a.scalar(b);
+}
+inline Expr operator/(Expr a, double b) {
+  return a / a.scalar(b);
+}
+inline Expr operator+(double a, Expr b) {
+  return b.scalar(a) + b;
+}
+inline Expr operator-(double a, Expr b) {
+  return b.scalar(a) - b;
+}
+inline Expr operator/(double a, Expr b) {
+  return b.scalar(a) / b;
+}
 
 // Selects, so that what is not selected never leaks (0 * Inf is NaN).
 inline Expr where(Expr condition, Expr yes, Expr no) {

@@ -9,15 +9,16 @@
 namespace moriejit {
 namespace {
 
-Shape transposed_if(Shape s, double flag) { return flag != 0 ? Shape{s.cols, s.rows} : s; }
+Shape transposed_if(Shape s, double flag) {
+  return flag != 0 ? Shape{s.cols, s.rows} : s;
+}
 
 Shape product_shape(const std::vector<Shape>& in, const double* attrs) {
   const Shape a = transposed_if(in[0], attrs[0]), b = transposed_if(in[1], attrs[1]);
   if (a.cols != b.rows) {
-    throw Error(ErrorKind::kShape,
-                "A product needs as many rows on its right as columns on its left.",
-                "The input is " + to_string(a) + ", what it is multiplied with " + to_string(b) +
-                    ".");
+    throw Error(
+        ErrorKind::kShape, "A product needs as many rows on its right as columns on its left.",
+        "The input is " + to_string(a) + ", what it is multiplied with " + to_string(b) + ".");
   }
   return {a.rows, b.cols};
 }
@@ -36,19 +37,18 @@ void register_product(Registry& r) {
   matmul.eval = [](const EvalArgs& a) { multiply_plain(product_of(a)); };
   matmul.kernel = [](const EvalArgs& a) { multiply(product_of(a)); };
   matmul.cost = [](const std::vector<Shape>& in, Shape out) {
-    const double inner = out.rows > 0 ? static_cast<double>(in[0].size()) /
-                                            static_cast<double>(out.rows)
-                                      : 0;
+    const double inner =
+        out.rows > 0 ? static_cast<double>(in[0].size()) / static_cast<double>(out.rows) : 0;
     return static_cast<double>(out.size()) * inner;
   };
   matmul.vjp = [](Builder& b, const VjpArgs& v) -> std::vector<ValueId> {
     const ValueId x = v.in[0], w = v.in[1];
     const double ta = v.attrs[0], tb = v.attrs[1];
     // y = A B, A = x or t(x): dA = dy t(B), dB = t(A) dy; a transposed operand gets the transpose.
-    const ValueId dx = ta != 0 ? b.op("matmul", {w, v.dy}, {tb, 1})
-                               : b.op("matmul", {v.dy, w}, {0, 1 - tb});
-    const ValueId dw = tb != 0 ? b.op("matmul", {v.dy, x}, {1, ta})
-                               : b.op("matmul", {x, v.dy}, {1 - ta, 0});
+    const ValueId dx =
+        ta != 0 ? b.op("matmul", {w, v.dy}, {tb, 1}) : b.op("matmul", {v.dy, w}, {0, 1 - tb});
+    const ValueId dw =
+        tb != 0 ? b.op("matmul", {v.dy, x}, {1, ta}) : b.op("matmul", {x, v.dy}, {1 - ta, 0});
     return {dx, dw};
   };
   matmul.doc = "The matrix product, of transposes where ta or tb is 1; x %*% param as a linear op.";
@@ -84,7 +84,9 @@ void sum_to(const View& x, Shape target, double* out) {
   }
 }
 
-double per_input(const std::vector<Shape>& in, Shape) { return static_cast<double>(in[0].size()); }
+double per_input(const std::vector<Shape>& in, Shape) {
+  return static_cast<double>(in[0].size());
+}
 
 void check_repeats(Shape small, Shape large) {
   if ((small.rows == large.rows || small.rows == 1) &&

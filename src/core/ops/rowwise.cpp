@@ -97,7 +97,9 @@ void register_softmax(Registry& r) {
 }
 
 // One value for each column, or one for all.
-double at_column(const View& row, int64_t j) { return row.data[row.shape.cols == 1 ? 0 : j]; }
+double at_column(const View& row, int64_t j) {
+  return row.data[row.shape.cols == 1 ? 0 : j];
+}
 
 void layer_norm_block(const EvalArgs& a, int64_t begin, int64_t count) {
   const View& x = a.in[0];

@@ -97,9 +97,9 @@ std::vector<size_t> cut_chain(const Graph& graph, const Chain& chain, PassContex
   }
   if (dims.front() * dims.back() <= context.constant_limit) return {0, chain.size()};
   if (chain.size() > 1) {
-    context.refused.push_back({origins(graph, chain), "their product would hold " +
-                                                          number_text(dims.front() * dims.back()) +
-                                                          " numbers"});
+    context.refused.push_back(
+        {origins(graph, chain),
+         "their product would hold " + number_text(dims.front() * dims.back()) + " numbers"});
   }
   return {0};
 }
@@ -107,8 +107,7 @@ std::vector<size_t> cut_chain(const Graph& graph, const Chain& chain, PassContex
 // A segment's product with what flows in, as nodes of the new graph.
 class SegmentBuilder {
  public:
-  SegmentBuilder(const Graph& old, Rebuild& rebuild, const PassContext& context)
-      : old_(old), rebuild_(rebuild), context_(context) {}
+  SegmentBuilder(const Graph& old, Rebuild& rebuild) : old_(old), rebuild_(rebuild) {}
 
   void build(const Chain& chain, size_t begin, size_t end) {
     const Chain segment(chain.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -125,7 +124,7 @@ class SegmentBuilder {
   ValueId product_of(const Chain& segment) {
     std::vector<ValueId> values;  // the matrices, then the products in order
     for (ValueId id : segment) values.push_back(rebuild_.value(old_.node(id).args[1]));
-    const ChainTree tree = matrix_chain_tree(chain_dims(old_, segment), context_.poll);
+    const ChainTree tree = matrix_chain_tree(chain_dims(old_, segment));
     for (const auto& pair : tree.products) {
       values.push_back(rebuild_.builder().op("matmul", {values[static_cast<size_t>(pair.left)],
                                                         values[static_cast<size_t>(pair.right)]}));
@@ -135,7 +134,6 @@ class SegmentBuilder {
 
   const Graph& old_;
   Rebuild& rebuild_;
-  const PassContext& context_;
 };
 
 struct Segment {
@@ -160,7 +158,7 @@ Graph linear_chain(const Graph& graph, PassContext& context) {
     }
   }
   Rebuild rebuild(graph);
-  SegmentBuilder segments(graph, rebuild, context);
+  SegmentBuilder segments(graph, rebuild);
   for (ValueId id = 0; id < graph.size(); ++id) {
     const Segment& segment = ends[static_cast<size_t>(id)];
     if (segment.chain != nullptr) {

@@ -1,0 +1,180 @@
+// Derivative graphs: against differences of values, against themselves with dead code dropped, and
+// against those of a graph that was traced with another number of rows.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "checks.h"
+#include "core/error.h"
+#include "core/grad.h"
+#include "core/op.h"
+#include "core/passes/pass.h"
+#include "core/reference.h"
+
+namespace moriejit::test {
+namespace {
+
+// The matrices that the output is a function of: the input and the constants.
+struct Point {
+  std::vector<ValueId> ids;
+  std::vector<Buffer> values;
+};
+
+Point point_of(const Graph& graph, const Buffer& x) {
+  Point point{{graph.inputs[0]}, {x}};
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    if (!is_constant(graph, id)) continue;
+    point.ids.push_back(id);
+    point.values.push_back({graph.node(id).shape, graph.node(id).data});
+  }
+  return point;
+}
+
+// sum(weights * output), as a function of one element.
+class Slope {
+ public:
+  Slope(const Graph& graph, const Buffer& x, const Buffer& weights)
+      : graph_(graph), x_(x), weights_(weights) {}
+
+  // The derivative along element `at` of value `id`; false where the function is not smooth there.
+  bool at(ValueId id, const Buffer& value, int64_t at, double* slope, double* error) {
+    const double centre = value.data.get()[at], h = 1e-4 * std::max(1.0, std::fabs(centre));
+    const double wide =
+        (loss(id, value, at, centre + h) - loss(id, value, at, centre - h)) / (2 * h);
+    const double half =
+        (loss(id, value, at, centre + h / 2) - loss(id, value, at, centre - h / 2)) / h;
+    *slope = (4 * half - wide) / 3;
+    *error = std::fabs(half - wide) + 1e-12 * size_ / h + 1e-6 * (1 + std::fabs(half));
+    return std::isfinite(*slope) && size_ < 1e4 &&
+           std::fabs(half - wide) <= 1e-4 * (1 + std::fabs(half));
+  }
+
+ private:
+  double loss(ValueId id, const Buffer& value, int64_t at, double moved) {
+    Tensor changed(value.shape);
+    std::copy(value.data.get(), value.data.get() + value.shape.size(), changed.data());
+    changed.data()[at] = moved;
+    Graph graph = graph_;
+    Buffer x = x_;
+    if (is_constant(graph, id)) {
+      graph.node(id).data = changed.buffer().data;
+    } else {
+      x = changed.buffer();
+    }
+    const std::vector<Buffer> values = evaluate(graph, {x.view()}, fresh_hooks());
+    const View out = values[static_cast<size_t>(graph.outputs[0])].view();
+    double sum = 0;
+    size_ = 0;
+    for (int64_t i = 0; i < out.shape.size(); ++i) {
+      sum += out.data[i] * weights_.data.get()[i];
+      size_ += std::fabs(out.data[i] * weights_.data.get()[i]);
+    }
+    // What is far away in between comes back with fewer digits than it shows.
+    for (const Buffer& between : values) {
+      for (int64_t i = 0; i < between.shape.size(); ++i) {
+        if (!(std::fabs(between.data.get()[i]) < 1e4)) size_ = INFINITY;
+      }
+    }
+    return sum;
+  }
+
+  const Graph& graph_;
+  const Buffer& x_;
+  const Buffer& weights_;
+  double size_ = 0;
+};
+
+void compare_slopes(const Graph& graph, const Buffer& x, const Buffer& weights, const Point& point,
+                    const std::vector<Buffer>& joint, Rng& rng) {
+  Slope slope(graph, x, weights);
+  for (size_t k = 0; k < point.ids.size(); ++k) {
+    const Buffer &value = point.values[k], &gradient = joint[k + 1];
+    require(value.shape == gradient.shape, "a gradient has another shape than its value");
+    const int64_t size = value.shape.size();
+    for (int64_t n = std::min<int64_t>(size, 3); n > 0; --n) {
+      const int64_t at = rng.below(size);
+      double expected = 0, error = 0;
+      if (!slope.at(point.ids[k], value, at, &expected, &error)) continue;
+      const double got = gradient.data.get()[at];
+      require(std::fabs(got - expected) <= error,
+              "the derivative by element " + std::to_string(at) + " of value " +
+                  std::to_string(point.ids[k]) + " is " + number_text(got) + ", differences say " +
+                  number_text(expected));
+    }
+  }
+}
+
+void require_same(const std::vector<Buffer>& a, const std::vector<Buffer>& b,
+                  const std::string& why) {
+  require(a.size() == b.size(), why);
+  for (size_t k = 0; k < a.size(); ++k) require(same_values(a[k].view(), b[k].view()), why);
+}
+
+bool is_differentiable(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::kOp || !node.op->calls_host) continue;
+    try {
+      node.callable->gradient();
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void check_refusal(const Graph& graph) {
+  try {
+    vjp_graph(graph, {graph.inputs[0]}, true);
+  } catch (const Error& error) {
+    require(error.kind() == ErrorKind::kUnsupported && error.place().index >= 0,
+            "a function without gradient is not named");
+    return;
+  }
+  require(false, "a function without gradient was differentiated");
+}
+
+Buffer ones(Shape shape) {
+  return make_matrix(shape, [] { return 1.0; });
+}
+
+// The graph of derivatives runs on any number of rows as if it had been traced with them.
+void check_other_rows(const Program& program, const Graph& joint, int64_t rows) {
+  const Buffer x = program.other_x(rows, 11);
+  std::vector<ListOp> ops;
+  for (const ListOp& op : program.ops) {
+    ops.push_back({op.kind, op.operands, op.numbers, op.callable, nullptr});
+  }
+  const Capture capture = capture_op_list(ops, x.view(), fresh_hooks());
+  const Point point = point_of(capture.graph, x);
+  const Graph traced = vjp_graph(capture.graph, point.ids, false);
+  const Buffer weights = plain_matrix(capture.graph.node(capture.graph.outputs[0]).shape, 3);
+  require_same(evaluate_outputs(joint, {x, weights}), evaluate_outputs(traced, {x, weights}),
+               "derivatives on " + std::to_string(rows) + " rows differ from traced ones");
+}
+
+}  // namespace
+
+void check_gradient(const Program& program, const Capture& capture, Rng& rng) {
+  const Graph& graph = capture.graph;
+  if (!is_differentiable(graph)) return check_refusal(graph);
+  const Point point = point_of(graph, program.x);
+  const Graph joint = vjp_graph(graph, point.ids, false);
+  const Shape out = graph.node(graph.outputs[0]).shape;
+  const Buffer weights = plain_matrix(out, 3);
+  const std::vector<Buffer> values = check_run(joint, {program.x, weights}).outputs;
+
+  PassContext context;
+  const Graph trimmed = run_passes(joint, context, {"dead_code"});
+  require_same(values, check_run(trimmed, {program.x, weights}).outputs,
+               "dead_code changes derivatives");
+  require_same(evaluate_outputs(vjp_graph(graph, point.ids, true), {program.x}),
+               evaluate_outputs(joint, {program.x, ones(out)}),
+               "derivatives along ones differ from those along a matrix of ones");
+  for (const int64_t rows : {0, 1, 3}) check_other_rows(program, joint, rows);
+  if (program.tame) {
+    compare_slopes(graph, program.x, weights, point,
+                   evaluate_outputs(trimmed, {program.x, weights}), rng);
+  }
+}
+
+}  // namespace moriejit::test
