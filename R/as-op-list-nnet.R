@@ -1,23 +1,4 @@
-# Nets of nnet::nnet() as op lists.
-
-#' @rdname as_op_list
-#' @export
-as_op_list.nnet <- function(x, ...) {
-  call <- rlang::current_env()
-  refuse_arguments(...length(), call)
-  check_model_class(x, c("nnet", "nnet.formula", "multinom"), "nnet", call)
-  check_net(x, call)
-  if (inherits(x, "nnet.formula")) {
-    check_plain_predictors(x, call)
-  }
-  weights <- net_weights(x)
-  c(
-    affine_ops(weights$hidden),
-    list(list(kind = "sigmoid")),
-    affine_ops(weights$output),
-    net_output_ops(x)
-  )
-}
+# Nets of nnet::nnet() as op lists: what as_op_list() needs to know of their weights.
 
 # Units are numbered 0 (the constant 1), then inputs, hidden units, outputs: x$n has their counts.
 # x$nconn[j + 1] weights precede those that lead into unit j; x$conn holds for each weight the unit

@@ -162,6 +162,25 @@ as_op_list.glm <- function(x, ...) {
   c(linear_predictor_ops(x), inverse_link_ops(x$family))
 }
 
+#' @rdname as_op_list
+#' @export
+as_op_list.nnet <- function(x, ...) {
+  call <- rlang::current_env()
+  refuse_arguments(...length(), call)
+  check_model_class(x, c("nnet", "nnet.formula", "multinom"), "nnet", call)
+  check_net(x, call)
+  if (inherits(x, "nnet.formula")) {
+    check_plain_predictors(x, call)
+  }
+  weights <- net_weights(x)
+  c(
+    affine_ops(weights$hidden),
+    list(list(kind = "sigmoid")),
+    affine_ops(weights$output),
+    net_output_ops(x)
+  )
+}
+
 # Op lists ----------------------------------------------------------------------------------------
 
 has_form_of_op <- function(op) {

@@ -16,17 +16,23 @@
 #'
 #' | op | means |
 #' |---|---|
-#' | `list(kind = "linear", param = W)` | `x %*% W`; a vector `W` counts as one column |
-#' | `list(kind = "bias", param = b)` | adds `b[j]` to column `j`; `b` has `ncol(x)` values, or one for all |
+#' | `list(kind = "linear", param = W)` | `x %*% W`; a vector `W` is one column |
+#' | `list(kind = "bias", param = b)` | adds `b[j]` to column `j` |
 #' | `list(kind = "scale", param = s)` | multiplies column `j` by `s[j]` |
-#' | `list(kind = "relu")` | `max(x, 0)`; `NaN` and `NA` stay, and so does `-0` |
-#' | `"tanh"`, `"sigmoid"`, `"softplus"`, `"silu"`, `"gelu"`, `"exp"`, `"pnorm"` | elementwise, see [jit_ops()] |
-#' | `list(kind = "elu", alpha = 1)`, `list(kind = "leaky_relu", negative_slope = 0.01)` | elementwise |
-#' | `list(kind = "softmax")`, `list(kind = "log_softmax")` | by row |
-#' | `list(kind = "layer_norm", weight, bias, eps = 1e-5)` | by row; `weight` and `bias` may be left out |
-#' | `list(kind = "batch_norm", mean, var, weight, bias, eps = 1e-5)` | by column, with given means and variances |
-#' | `list(kind = "dropout", p = 0.5, training = FALSE)` | the identity, unless `training` is `TRUE` |
-#' | a function, or `list(kind = "callable", param = f, grad = g)` | an R function of the matrix that returns a numeric matrix |
+#' | `list(kind = "relu")` | `max(x, 0)`; `NaN`, `NA` and `-0` stay |
+#' | kinds `"tanh"`, `"sigmoid"`, `"softplus"`, `"silu"`, `"gelu"`, `"exp"`, `"pnorm"` | by element |
+#' | `list(kind = "elu", alpha = 1)` | `x` above 0, `alpha * (exp(x) - 1)` below |
+#' | `list(kind = "leaky_relu", negative_slope = 0.01)` | `x` above 0, that times `x` below |
+#' | kinds `"softmax"`, `"log_softmax"` | by row |
+#' | `list(kind = "layer_norm", weight, bias, eps = 1e-5)` | normalises each row |
+#' | `list(kind = "batch_norm", mean, var, weight, bias, eps = 1e-5)` | with given moments |
+#' | `list(kind = "dropout", p = 0.5, training = FALSE)` | the identity, or training dropout |
+#' | a function | an R function of the matrix that returns a numeric matrix |
+#' | `list(kind = "callable", param = f, grad = g)` | the same, with its gradient |
+#'
+#' Vectors that belong to columns (`param` of a bias or scale, `weight`, `bias`,
+#' `mean`, `var`) have `ncol(x)` values, or one for all columns; `weight` and
+#' `bias` of the norms may be left out. [jit_ops()] describes each kind.
 #'
 #' Everything stays a matrix. Row names of the input and column names of the
 #' last linear op reach the output, as in plain R.
@@ -371,7 +377,8 @@ bad_dims <- function(dims) {
   if (length(dims) < 2L) {
     return(paste0("It has ", length(dims), if (length(dims) == 1L) " value." else " values."))
   }
-  wrong <- which(!(is.finite(dims) & dims >= 0 & dims == floor(dims) & dims <= .Machine$integer.max))
+  whole <- is.finite(dims) & dims == floor(dims)
+  wrong <- which(!(whole & dims >= 0 & dims <= .Machine$integer.max))
   if (length(wrong) > 0L) {
     return(paste0("`dims[", wrong[[1]], "]` is ", format(dims[[wrong[[1]]]]), "."))
   }

@@ -65,15 +65,15 @@ describe <- function(x) {
   if (is.data.frame(x)) {
     return("a data frame")
   }
-  what <- if (is.object(x)) paste0("<", class(x)[[1]], ">") else typeof(x)
-  if (length(dim(x)) >= 2L) {
-    return(paste0("a ", paste(dim(x), collapse = " x "), " array of type ", what))
-  }
   if (rlang::is_string(x)) {
     return(paste0("\"", x, "\""))
   }
-  if (is.atomic(x) && length(x) == 1L) {
-    return(paste0(format(x), " (", what, ")"))
+  what <- if (is.object(x)) paste0("<", class(x)[[1]], ">") else typeof(x)
+  if (length(dim(x)) >= 2L) {
+    paste0("a ", paste(dim(x), collapse = " x "), " array of type ", what)
+  } else if (is.atomic(x) && length(x) == 1L) {
+    paste0(format(x), " (", what, ")")
+  } else {
+    paste0("of type ", what, " and length ", length(x))
   }
-  paste0("of type ", what, " and length ", length(x))
 }

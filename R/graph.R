@@ -59,9 +59,9 @@ format.jit_graph <- function(x, ...) {
 #' @return A data frame: `name` (in the text of a graph, see [jit_graph()]),
 #'   `kind` (in an op list, see [morie_geron_trace()]; `NA` where it has none
 #'   and only appears in graphs), `fields` (of the op in a list: parameters,
-#'   those with `?` may be left out), `attributes` (numbers beside
-#'   the parameters, with their defaults), `operands`, `elementwise`, `random`, `derivative` (`"yes"`, or
-#'   why there is none) and `description`.
+#'   those with `?` may be left out), `attributes` (numbers beside the
+#'   parameters, with their defaults), `operands`, `elementwise`, `random`,
+#'   `derivative` (`"yes"`, or why there is none) and `description`.
 #' @examples
 #' ops <- jit_ops()
 #' ops[!is.na(ops$kind), c("kind", "description")]

@@ -39,8 +39,12 @@
   if (rlang::is_string(choice, c("auto", "blas", "eigen"))) {
     set_gemm_impl(choice)
   } else {
-    packageStartupMessage(
-      "Option `moriejit.gemm` must be \"auto\", \"blas\" or \"eigen\"; it is ignored."
+    warn_moriejit(
+      "option_ignored",
+      c(
+        "Option `moriejit.gemm` must be \"auto\", \"blas\" or \"eigen\".",
+        x = paste0("It is ", describe(choice), ", and is ignored.")
+      )
     )
   }
 }

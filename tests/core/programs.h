@@ -13,7 +13,7 @@ namespace moriejit::test {
 struct Program {
   std::vector<ListOp> ops;
   Buffer x;
-  bool tame;  // all numbers are between -2 and 2; else some are huge, tiny, NaN or infinite
+  bool tame = true;  // all numbers are between -2 and 2; else some are huge, tiny, NaN or infinite
 
   Buffer other_x(int64_t rows, uint64_t seed) const;  // such an input of other rows
 };
