@@ -5,6 +5,7 @@
 #include <Rcpp.h>
 
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ SEXP guarded(F f) {
     return f();
   } catch (const Error& error) {
     raise(error);
+  } catch (const std::bad_alloc&) {
+    raise(Error(ErrorKind::kMemory, "There must be enough memory for the values in between.",
+                "There is not."));
   }
 }
 

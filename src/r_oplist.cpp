@@ -175,6 +175,22 @@ class GradientList {
   size_t next_ = 1;  // 0 is the input's
 };
 
+// An empty op list gives what it is given, of any shape.
+Rcpp::List identity_backward(const Rcpp::RObject& x, const Rcpp::RObject& dy) {
+  const Shape shape = view_of(x).shape;
+  if (!dy.isNULL() && view_of(dy).shape != shape) {
+    throw Error(ErrorKind::kShape,
+                "`grad_output` must have the shape of the output, " + to_string(shape) + ".",
+                "It is " + to_string(view_of(dy).shape) + ".");
+  }
+  Rcpp::RObject gradient = make_matrix(shape);
+  double* out = REAL(gradient);
+  for (int64_t i = 0; i < shape.size(); ++i) out[i] = dy.isNULL() ? 1 : REAL(dy)[i];
+  set_names(gradient, names_of(x));
+  return Rcpp::List::create(Rcpp::_["output"] = x, Rcpp::_["grad_input"] = gradient,
+                            Rcpp::_["grad_params"] = Rcpp::List());
+}
+
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]
@@ -263,6 +279,7 @@ SEXP backward_impl(SEXP graph, SEXP x, SEXP grad_output) {
       dy = as_input(grad_output, "grad_output");
       inputs.push_back(view_of(dy));
     }
+    if (program->model.ops.empty()) return identity_backward(input, dy);
     *program->model.names = names_of(input);
     std::vector<Rcpp::RObject> results;
     run_plan(*program, backward_plan(*program, ones), inputs, [&results](size_t k, Shape shape) {

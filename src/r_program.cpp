@@ -10,9 +10,10 @@ namespace {
 
 constexpr size_t kCacheSize = 8;
 
+// The most recently used first. Never destroyed: when the process ends, R is gone before us.
 std::list<std::shared_ptr<Program>>& cache() {
-  static std::list<std::shared_ptr<Program>> programs;  // most recently used first
-  return programs;
+  static auto* programs = new std::list<std::shared_ptr<Program>>;
+  return *programs;
 }
 
 [[noreturn]] void not_a_graph(const std::string& found, const std::string& hint = "") {
@@ -104,6 +105,7 @@ void run_plan(Program& program, const Plan& plan, const std::vector<View>& input
 }
 
 Rcpp::RObject run_program(Program& program, const Rcpp::RObject& x) {
+  if (program.model.ops.empty()) return x;  // it does not even say how many columns
   *program.model.names = names_of(x);
   Rcpp::RObject output;
   run_plan(program, program.plan, {view_of(x)}, [&output](size_t, Shape shape) {

@@ -20,6 +20,8 @@ const char* error_kind_name(ErrorKind kind) {
       return "unsupported";
     case ErrorKind::kCallable:
       return "callable";
+    case ErrorKind::kMemory:
+      return "memory";
     case ErrorKind::kInternal:
       break;
   }

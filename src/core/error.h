@@ -16,6 +16,7 @@ enum class ErrorKind {
   kFormat,
   kUnsupported,
   kCallable,
+  kMemory,
   kInternal
 };
 

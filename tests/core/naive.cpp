@@ -143,7 +143,8 @@ Element batch_norm(const Place& p) {
   const Real z = (x - mean) / sd, size = (std::fabs(x) + std::fabs(mean)) / sd;
   const auto overflows = [](Real r) { return std::isfinite(r) && std::fabs(r) > 1e300L; };
   if (overflows(x) || overflows(mean) || overflows(z) || overflows(z * weight)) return unsure();
-  if (sd < 1e-140L) return unsure();  // var + eps that cancelled
+  // var + eps that cancelled, or digits that a large weight would bring back
+  if (sd < 1e-140L || (z != 0 && std::fabs(z) < kNothing)) return unsure();
   return roughly(z * weight + bias, size * std::fabs(weight) + std::fabs(bias));
 }
 
