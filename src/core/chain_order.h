@@ -1,5 +1,6 @@
-// The cheapest association of a chain of n matrices, matrix k being dims[k] x dims[k + 1]. Costs
-// are multiplications, counted in double.
+// The cheapest association of a chain of n matrices, matrix k being dims[k] x dims[k + 1], where
+// `dims` holds n + 1 whole numbers, finite and not negative. Costs are multiplications, counted in
+// double: from 2^53 on they are rounded, and where a double ends they are Inf, never NaN.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,12 @@ struct ChainTable {
   std::vector<int32_t> split;
 };
 
-// The dynamic programme: n^3 / 6 steps, 12 n^2 bytes. `poll` is called once a column.
+// The dynamic programme: n^3 / 6 steps, 8 n^2 bytes. `poll`, unless empty, is called once every few
+// columns and may throw.
 ChainTable matrix_chain_table(const std::vector<double>& dims, const std::function<void()>& poll);
 
-// Values 0 to n - 1 are the matrices; value n + p is the product of the pair `products[p]`. The
-// last product is that of the whole chain.
+// Values 0 to n - 1 are the matrices; value n + p is the product of the pair `products[p]`. Both
+// factors come before their product, and the last product is that of the whole chain.
 struct ChainTree {
   struct Pair {
     int32_t left, right;
@@ -28,7 +30,9 @@ struct ChainTree {
   std::vector<Pair> products;
 };
 
-// One best association, in n log^2 n steps; among equals, any.
-ChainTree matrix_chain_tree(const std::vector<double>& dims);
+// One best association, in n log n steps; among equals always the same, but not always the one
+// that the table has. `poll`, unless empty, is called now and then and may throw.
+ChainTree matrix_chain_tree(const std::vector<double>& dims,
+                            const std::function<void()>& poll = {});
 
 }  // namespace moriejit
