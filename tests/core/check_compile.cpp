@@ -5,6 +5,7 @@
 #include <map>
 
 #include "checks.h"
+#include "core/chain_order.h"
 #include "core/compile.h"
 #include "core/kernels/gemm.h"
 #include "core/op.h"
@@ -183,7 +184,48 @@ class CompileCheck {
   Watched run_;
 };
 
+// The least cost of multiplying matrices `first` to `last`, by trying every order.
+double cheapest_order(const std::vector<double>& dims, size_t first, size_t last) {
+  if (first == last) return 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (size_t k = first; k < last; ++k) {
+    const double here = dims[first] * dims[k + 1] * dims[last + 1];
+    best =
+        std::min(best, here + cheapest_order(dims, first, k) + cheapest_order(dims, k + 1, last));
+  }
+  return best;
+}
+
+// What multiplying by the tree costs; each of its products must be of neighbours.
+double cost_of(const ChainTree& tree, const std::vector<double>& dims) {
+  std::vector<std::pair<size_t, size_t>> spans;  // from dims[first] to dims[second]
+  for (size_t k = 0; k + 1 < dims.size(); ++k) spans.emplace_back(k, k + 1);
+  double cost = 0;
+  for (const auto& product : tree.products) {
+    const auto left = spans.at(static_cast<size_t>(product.left));
+    const auto right = spans.at(static_cast<size_t>(product.right));
+    require(left.second == right.first, "a chain's tree multiplies what are no neighbours");
+    cost += dims[left.first] * dims[left.second] * dims[right.second];
+    spans.emplace_back(left.first, right.second);
+  }
+  require(spans.back() == std::make_pair(size_t{0}, dims.size() - 1),
+          "a chain's tree is not whole");
+  return cost;
+}
+
 }  // namespace
+
+void check_chain_order(Rng& rng) {
+  std::vector<double> dims;
+  for (int64_t n = rng.between(2, 9); n > 0; --n) {
+    dims.push_back(static_cast<double>(rng.between(rng.chance(0.2) ? 0 : 1, 12)));
+  }
+  const double cheapest = cheapest_order(dims, 0, dims.size() - 2);
+  const ChainTree tree = matrix_chain_tree(dims, {});
+  require(tree.cost == cheapest && cost_of(tree, dims) == cheapest,
+          "a chain's tree costs more than it could");
+  require(matrix_chain_table(dims, {}).cost == cheapest, "a chain's table has another cost");
+}
 
 void check_compile(const Program& program, const Capture& capture) {
   CompileCheck check(program, capture.graph);

@@ -118,8 +118,10 @@ Watched check_run(const Graph& graph, const std::vector<Buffer>& inputs) {
     const auto id = static_cast<ValueId>(&node - graph.nodes.data());
     if (node.kind == NodeKind::kOp) check_step(node, first.operands(node), first.value(id).view());
   }
+  const int64_t blocks = workspace.blocks();
   interrupt(plan, inputs, workspace);
   const Watched second = watch(plan, inputs, workspace);
+  require(workspace.blocks() <= blocks, "a workspace grows from run to run");
   for (size_t k = 0; k < graph.outputs.size(); ++k) {
     require(same_values(first.outputs[k].view(), first.value(graph.outputs[k]).view()),
             "an output is not the value that was made");

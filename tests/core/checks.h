@@ -41,8 +41,13 @@ void check_values(const Program& program, const Capture& capture);
 void check_compile(const Program& program, const Capture& capture);
 // Derivatives against differences of values.
 void check_gradient(const Program& program, const Capture& capture, Rng& rng);
+void check_gradient(Graph graph, Rng& rng);
+// A graph with one operand, attribute, number or output changed has another structure.
+void check_structure(const Graph& graph, Rng& rng);
 // Passes on a graph of whole numbers, whose values they must keep exactly.
 void check_passes(const Graph& graph);
+// The order in which a chain of matrices is multiplied, against all orders.
+void check_chain_order(Rng& rng);
 // Texts with random errors in them: a graph or an error about the text, nothing else.
 void check_texts(const Graph& graph, Rng& rng);
 

@@ -73,7 +73,10 @@ class Trial {
 
  private:
   void check_graph() {
+    check_chain_order(rng_);
+    check_structure(graph_, rng_);
     check_passes(graph_);
+    check_gradient(graph_, rng_);
     check_texts(graph_, rng_);
   }
 
