@@ -34,7 +34,7 @@ op_label <- function(index, total, kind) {
 }
 
 # An error that is about one op, which leads the message.
-abort_op <- function(class, rule, found, hint, index, total, kind, ...) {
+abort_op <- function(class, rule, found, hint, index, total, kind, ..., call = user_frame()) {
   if (index >= 0L) {
     rule <- c(paste0(op_label(index, total, if (nzchar(kind)) kind else "?"), ": ", rule))
   }
@@ -45,7 +45,7 @@ abort_op <- function(class, rule, found, hint, index, total, kind, ...) {
     op_index = if (index >= 0L) index,
     op_kind = if (index >= 0L) kind,
     ...,
-    call = user_frame()
+    call = call
   )
 }
 

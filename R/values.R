@@ -34,17 +34,17 @@ is_number_like <- function(x) {
 
 # Called by the native code for an op that is an R function.
 call_callable <- function(f, args, index, total) {
+  # Found before `f` runs, which may call the package itself.
+  call <- user_frame()
+  refuse <- function(rule, found = "", ...) {
+    abort_op("callable", rule, found, "", index, total, "callable", ..., call = call)
+  }
   value <- rlang::try_fetch(
     do.call(f, args, quote = TRUE),
-    error = function(cnd) {
-      abort_op("callable", "The function failed.", "", "", index, total, "callable", parent = cnd)
-    }
+    error = function(cnd) refuse("The function failed.", parent = cnd)
   )
   if (!is.matrix(value) || !is.numeric(value)) {
-    abort_op(
-      "callable", "The function must return a numeric matrix.",
-      paste0("It returned ", describe(value), "."), "", index, total, "callable"
-    )
+    refuse("The function must return a numeric matrix.", paste0("It returned ", describe(value), "."))
   }
   if (is.object(value)) as_input_matrix(value, "value") else value
 }

@@ -15,6 +15,12 @@ Rcpp::Function r_function(const char* name) {
   return Rcpp::Environment::namespace_env("moriejit")[name];
 }
 
+// As an argument of a call, code must be quoted or it would run.
+Rcpp::RObject quoted(SEXP x) {
+  const bool is_code = TYPEOF(x) == LANGSXP || TYPEOF(x) == SYMSXP || TYPEOF(x) == PROMSXP;
+  return is_code ? Rf_lang2(R_QuoteSymbol, x) : x;
+}
+
 bool is_plain_matrix(SEXP x) {
   return TYPEOF(x) == REALSXP && !Rf_isObject(x) && Rf_isMatrix(x);
 }
@@ -25,7 +31,7 @@ Shape shape_of(SEXP x) {
 }
 
 std::string describe(SEXP x) {
-  return Rcpp::as<std::string>(r_function("describe")(x));
+  return Rcpp::as<std::string>(r_function("describe")(quoted(x)));
 }
 
 class RCallable : public Callable {
@@ -88,7 +94,11 @@ std::string kind_of(SEXP op) {
 }
 
 Buffer operand_from(const std::string& name, SEXP value) {
-  if (!Rf_isNumeric(value) || Rf_isFactor(value) || TYPEOF(value) == LGLSXP ||
+  // Classed values may be dates or numbers in disguise: R says.
+  const bool numeric = Rf_isObject(value)
+                           ? Rcpp::as<bool>(r_function("is_number_like")(quoted(value)))
+                           : Rf_isNumeric(value);
+  if (!numeric || (TYPEOF(value) != REALSXP && TYPEOF(value) != INTSXP) ||
       Rf_length(Rf_getAttrib(value, R_DimSymbol)) > 2) {
     throw Error(ErrorKind::kParam, "`" + name + "` must be a numeric matrix or vector.",
                 "It is " + describe(value) + ".");
@@ -163,12 +173,7 @@ class ModelParser {
     }
     op->kind = kind_of(given);
     if (op->kind == "callable") {
-      const SEXP function = field_of(given, "param");
-      if (!Rf_isFunction(function)) {
-        throw Error(ErrorKind::kParam, "`param` of a callable must be a function.",
-                    "It is " + describe(function) + ".");
-      }
-      set_callable(function, field_of(given, "grad"), index, op);
+      parse_callable(given, index, op);
       return;
     }
     const Op* record = find_kind(op->kind);
@@ -178,6 +183,28 @@ class ModelParser {
       parse_field(*record, CHAR(STRING_ELT(names, i)), VECTOR_ELT(given, i), op);
     }
     if (op->kind == "linear") model_.columns = {true, names_of(field_of(given, "param")).cols};
+  }
+
+  void parse_callable(SEXP given, int index, ListOp* op) {
+    const SEXP names = Rf_getAttrib(given, R_NamesSymbol);
+    for (R_xlen_t i = 0; i < Rf_xlength(given); ++i) {
+      const std::string name = CHAR(STRING_ELT(names, i));
+      const SEXP value = VECTOR_ELT(given, i);
+      if (name == "kind" || (name == "grad" && value == R_NilValue)) continue;
+      if (name != "param" && name != "grad") {
+        throw Error(ErrorKind::kParam, "An op must have the fields of its kind only.",
+                    "It has `" + name + "`.", "Its fields are `param`, `grad`.");
+      }
+      if (!Rf_isFunction(value)) {
+        throw Error(ErrorKind::kParam, "`" + name + "` of a callable must be a function.",
+                    "It is " + describe(value) + ".");
+      }
+    }
+    const SEXP function = field_of(given, "param");
+    if (function == R_NilValue) {
+      throw Error(ErrorKind::kParam, "A callable needs `param`, its function.", "It has none.");
+    }
+    set_callable(function, field_of(given, "grad"), index, op);
   }
 
   void set_callable(SEXP function, SEXP gradient, int index, ListOp* op) {
@@ -208,7 +235,7 @@ Buffer as_buffer(const Rcpp::RObject& x) {
 
 Rcpp::RObject as_input(SEXP x, const char* argument) {
   if (is_plain_matrix(x)) return x;
-  return r_function("as_input_matrix")(x, argument);
+  return r_function("as_input_matrix")(quoted(x), argument);
 }
 
 View view_of(SEXP matrix) {

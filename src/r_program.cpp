@@ -1,6 +1,8 @@
 #include "r_program.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <list>
 
 #include "core/op.h"
@@ -28,7 +30,10 @@ Shape shape_from(const Rcpp::List& node, const char* field, R_xlen_t index) {
   const bool pair = (TYPEOF(value) == INTSXP || TYPEOF(value) == REALSXP) && Rf_length(value) == 2;
   if (pair) {
     const Rcpp::NumericVector dims(value);
-    if (dims[0] >= 0 && dims[1] >= 0) {  // false for NA
+    const auto is_dimension = [](double d) {  // false for NA
+      return d >= 0 && d <= std::numeric_limits<int>::max() && d == std::floor(d);
+    };
+    if (is_dimension(dims[0]) && is_dimension(dims[1])) {
       return {static_cast<int64_t>(dims[0]), static_cast<int64_t>(dims[1])};
     }
   }

@@ -81,10 +81,13 @@ OpPlace place_of(const Graph& graph, ValueId id) {
   OpPlace place;
   if (node.kind != NodeKind::kOp || node.origin.empty()) return place;
   place.index = node.origin.front();
-  place.kind = node.op->kind.empty() ? node.op->name : node.op->kind;
   for (const Node& other : graph.nodes) {
-    if (!other.origin.empty()) place.total = std::max(place.total, other.origin.back() + 1);
+    if (other.origin.empty()) continue;
+    place.total = std::max(place.total, other.origin.back() + 1);
+    // The op itself comes before what its derivative added.
+    if (place.kind.empty() && other.origin.front() == place.index) place.kind = other.op->kind;
   }
+  if (place.kind.empty()) place.kind = node.op->name;
   return place;
 }
 

@@ -4,17 +4,11 @@
 
 #include "core/exec.h"
 #include "core/plan.h"
+#include "core/text.h"
 #include "core/verify.h"
 
 namespace moriejit {
 namespace {
-
-std::string shortest(double value) {
-  std::string text = std::to_string(value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (!text.empty() && text.back() == '.') text.pop_back();
-  return text;
-}
 
 // "bias3" for the param of op 3, "layer_norm3.weight" for a field of another name.
 std::string constant_name(const Op& op, const Field& field, int index) {
@@ -64,9 +58,9 @@ std::vector<double> attributes(const ListOp& op, const Op& record) {
       const bool bounded = attr.max < 1e300;
       throw Error(ErrorKind::kParam,
                   "`" + attr.name + "` must be a finite number" +
-                      (attr.min > -1e300 ? " of at least " + shortest(attr.min) : "") +
-                      (bounded ? " and at most " + shortest(attr.max) : "") + ".",
-                  "It is " + shortest(value) + ".");
+                      (attr.min > -1e300 ? " of at least " + number_text(attr.min) : "") +
+                      (bounded ? " and at most " + number_text(attr.max) : "") + ".",
+                  "It is " + number_text(value) + ".");
     }
     attrs.push_back(value);
   }

@@ -22,10 +22,28 @@ bool is_computed(const Graph& graph, ValueId id) {
   return node.kind == NodeKind::kOp && !node.op->calls_host;
 }
 
+// Which values have the same number of columns whatever the number of rows. (Those of a product
+// with a transpose may not.)
+std::vector<bool> fixed_columns(const Graph& graph) {
+  std::vector<bool> fixed(graph.nodes.size(), true);
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kOp) continue;
+    const bool follows_first = node.op->shape_of_first || node.op->elementwise;
+    bool known = follows_first ? fixed[static_cast<size_t>(node.args[0])] : node.op->pure();
+    for (size_t i = 1; i < node.args.size(); ++i) {
+      if (!node.op->shape_of_first) known = known && is_constant(graph, node.args[i]);
+    }
+    fixed[static_cast<size_t>(id)] = known;
+  }
+  return fixed;
+}
+
 // Whether the result always has the shape of its first operand, whatever the number of rows.
-bool keeps_shape(const Graph& graph, const Node& node) {
+bool keeps_shape(const Graph& graph, const Node& node, const std::vector<bool>& fixed) {
   if (node.op->shape_of_first) return true;
   if (!node.op->elementwise || node.shape != graph.node(node.args[0]).shape) return false;
+  if (!fixed[static_cast<size_t>(node.args[0])]) return false;
   for (size_t i = 1; i < node.args.size(); ++i) {
     const Node& operand = graph.node(node.args[i]);
     if (operand.kind != NodeKind::kConstant || operand.shape.rows != 1) return false;
@@ -52,12 +70,13 @@ Plan make_plan(Graph graph) {
     reuses[static_cast<size_t>(id)] = step.reuse;
     plan.steps.push_back(std::move(step));
   }
+  const std::vector<bool> fixed = fixed_columns(graph);
   plan.placed.assign(graph.nodes.size(), -1);
   for (size_t k = graph.outputs.size(); k-- > 0;) {
     ValueId id = graph.outputs[k];
     while (is_computed(graph, id)) {
       plan.placed[static_cast<size_t>(id)] = static_cast<int>(k);
-      if (!reuses[static_cast<size_t>(id)] || !keeps_shape(graph, graph.node(id))) break;
+      if (!reuses[static_cast<size_t>(id)] || !keeps_shape(graph, graph.node(id), fixed)) break;
       id = graph.node(id).args[0];
     }
   }

@@ -175,7 +175,7 @@ class Parser {
     if (done_) format_error(number, "The text must end after \"}\".", s.rest());
     if (!open_) {
       header(s);
-    } else if (s.accept("}")) {
+    } else if (returned_ && s.accept("}")) {
       done_ = true;
     } else if (returned_) {
       format_error(number, "After \"return\" the text must have \"}\".", s.rest());
@@ -243,7 +243,7 @@ class Parser {
       value.data = numbers(s, value.shape);
     } else {
       if (s.accept("= #")) hash = s.name();
-      if (resolver_) value.data = resolver_(name, value.shape).data;
+      if (resolver_) value.data = resolved(name, value.shape);
       if (!hash.empty() &&
           (value.data == nullptr || hash != hash_text(value.data.get(), value.shape.size()))) {
         format_error(s.number(), "The values of a constant must be at hand and have its hash.",
@@ -251,6 +251,12 @@ class Parser {
       }
     }
     define(s, name, builder_.constant(name, value));
+  }
+
+  // What the resolver has of another shape is not the constant.
+  std::shared_ptr<const double> resolved(const std::string& name, Shape shape) const {
+    const Buffer known = resolver_(name, shape);
+    return known.shape == shape ? known.data : nullptr;
   }
 
   std::shared_ptr<const double> numbers(Scanner& s, Shape shape) {

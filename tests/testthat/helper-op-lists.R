@@ -88,12 +88,12 @@ in_fresh_process <- function(code, it) {
   script <- withr::local_tempfile(fileext = ".R")
   saveRDS(it, rds)
   writeLines(c(
-    paste0(".libPaths(", paste(deparse(.libPaths()), collapse = ""), ")"),
     "library(moriejit)",
     paste0("it <- readRDS(", deparse(rds), ")"),
     paste0("saveRDS({", paste(deparse(code), collapse = "\n"), "}, ", deparse(result), ")")
   ), script)
-  withr::local_envvar(R_TESTS = "")
+  libraries <- unique(dirname(find.package(c("moriejit", "Rcpp", "rlang"))))
+  withr::local_envvar(R_TESTS = "", R_LIBS = paste(libraries, collapse = .Platform$path.sep))
   status <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)))
   expect_identical(status, 0L)
   readRDS(result)

@@ -62,7 +62,8 @@ test_that("rounding is no reason to refuse, whatever cancels", {
   withr::local_seed(1)
   for (i in 1:50) {
     a <- random_matrix(5, 5) * 10^runif(25, -8, 8)
-    model <- list(lin(a), lin(random_matrix(5, 5)), lin(solve(a, tol = 0)), lin(random_matrix(5, 2)))
+    b <- random_matrix(5, 5)
+    model <- list(lin(a), lin(b), lin(solve(a, tol = 0)), lin(b[, 1:2]))
     expect_identical(compile_watched(model, random_matrix(3, 5))$warned, list())
   }
   cancelling <- list(lin(matrix(c(1, 1 + 1e-15, 1, -1), 2)), lin(matrix(c(1e8, -1e8, 3, 7), 2)))

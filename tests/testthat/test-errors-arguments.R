@@ -146,7 +146,7 @@ test_that("arguments that are missing", {
 test_that("nothing is left behind by errors", {
   x <- matrix(1, 1, 2)
   graph <- morie_geron_trace(list(lin(diag(2))), x)$graph
-  for (i in 1:50) {
+  for (i in 1:10) {
     expect_error(morie_geron_run_graph(graph, "a"), class = "moriejit_error")
     expect_error(morie_geron_run_graph(list(graph), x), class = "moriejit_error")
     expect_error(morie_geron_trace(list(lin("a")), x), class = "moriejit_error")

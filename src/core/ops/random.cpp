@@ -1,5 +1,6 @@
 // Random draws, and dropout, which is a plain function of its draws: so it has a derivative, and
 // only one op is random.
+#include "core/error.h"
 #include "core/op.h"
 #include "core/ops/expr.h"
 
@@ -25,7 +26,12 @@ void register_random(Registry& r) {
     if (attrs[1] == 0) return args[0];
     return b.op(op, {args[0], b.op("uniform_like", {args[0]})}, attrs);
   };
-  dropout.shape = [](const std::vector<Shape>& in, const double*) { return in[0]; };
+  dropout.shape = [](const std::vector<Shape>& in, const double*) {
+    if (in[1] == in[0]) return in[0];
+    throw Error(ErrorKind::kShape,
+                "Draws must have the shape of what they drop from, " + to_string(in[0]) + ".",
+                "They are " + to_string(in[1]) + ".");
+  };
   dropout.eval = [](const EvalArgs& a) {
     const double p = a.attrs[0], keep = 1 - p;
     for (int64_t i = 0; i < a.shape.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/error.h"
 #include "core/op.h"
 #include "core/ops/expr.h"
 
@@ -47,11 +48,24 @@ void row_max_and_sum(const View& x, int64_t begin, int64_t count, Rows& top, Row
   });
 }
 
+// The operands beside the first have one value for each of its columns, or one for all.
+Shape shape_with_rows(const std::vector<Shape>& in, const double*) {
+  for (size_t i = 1; i < in.size(); ++i) {
+    if (in[i].rows == 1 && (in[i].cols == 1 || in[i].cols == in[0].cols)) continue;
+    throw Error(ErrorKind::kShape,
+                "An operand for the columns must have one row, and one value for each column or "
+                "one for all.",
+                "The input is " + to_string(in[0]) + ", operand " + std::to_string(i) + " is " +
+                    to_string(in[i]) + ".");
+  }
+  return in[0];
+}
+
 Op& rowwise(Registry& r, const char* name, int arity, double work) {
   Op& op = r.add(name);
   op.kind = name;
   op.arity = arity;
-  op.shape = [](const std::vector<Shape>& in, const double*) { return in[0]; };
+  op.shape = shape_with_rows;
   op.cost = [work](const std::vector<Shape>&, Shape out) {
     return work * static_cast<double>(out.size());
   };
