@@ -21,6 +21,10 @@ text_pass_impl <- function(text, passes, constants, mode) {
     .Call(`_moriejit_text_pass_impl`, text, passes, constants, mode)
 }
 
+text_report_impl <- function(text, off, constants) {
+    .Call(`_moriejit_text_report_impl`, text, off, constants)
+}
+
 text_same_impl <- function(a, b) {
     .Call(`_moriejit_text_same_impl`, a, b)
 }

@@ -88,20 +88,21 @@
 #' morie_geron_torchscript(model, x)$max_diff
 #' @export
 morie_geron_trace <- function(model, example_inputs) {
-  check_example_inputs(missing(example_inputs))
-  trace_impl(model, example_inputs)
+  check_given(model = missing(model), example_inputs = missing(example_inputs))
+  trace_impl(model, example_inputs)[c("graph", "output")]
 }
 
 #' @rdname morie_geron_trace
 #' @export
 morie_geron_run_graph <- function(graph, x) {
+  check_given(graph = missing(graph), x = missing(x))
   run_graph_impl(graph, x)
 }
 
 #' @rdname morie_geron_trace
 #' @export
 morie_geron_torchscript <- function(model, example_inputs) {
-  check_example_inputs(missing(example_inputs))
+  check_given(model = missing(model), example_inputs = missing(example_inputs))
   traced <- trace_impl(model, example_inputs)
   replayed <- replay_impl(traced$graph, example_inputs, traced$output)
   list(
@@ -112,20 +113,23 @@ morie_geron_torchscript <- function(model, example_inputs) {
     n_nodes = length(traced$graph),
     shapes = lapply(traced$graph, function(node) node[c("in_shape", "out_shape")]),
     estimate = replayed$max_diff,
-    n = nrow(as.matrix(example_inputs)),
+    n = traced$n,
     method = "Graph capture (hmtsc) with verified replay"
   )
 }
 
-check_example_inputs <- function(is_missing, call = rlang::caller_env()) {
-  if (is_missing) {
+# Arguments by name, and whether each is missing.
+check_given <- function(..., call = rlang::caller_env()) {
+  for (argument in ...names()) {
+    if (!...elt(match(argument, ...names()))) next
     abort_moriejit(
       "input",
       c(
-        "`example_inputs` must be given: the graph is captured by running them.",
-        x = "It is missing."
+        paste0("`", argument, "` must be given."),
+        x = "It is missing.",
+        i = if (argument == "example_inputs") "The graph is captured by running them."
       ),
-      argument = "example_inputs",
+      argument = argument,
       call = call
     )
   }
@@ -143,7 +147,10 @@ check_example_inputs <- function(is_missing, call = rlang::caller_env()) {
 #'   ([morie_geron_matmul_order()]). Dropout outside training is the identity:
 #'   it vanishes, and a run goes on through it.
 #' * `"reduce-overhead"`: the same plan, run from buffers that stay laid out
-#'   between calls of [morie_geron_run_graph()] with this very list.
+#'   between calls of [morie_geron_run_graph()] with this very list. The list
+#'   itself does not carry the mode: a copy read from a file, or a list that
+#'   eight others have been run since, runs as under `"default"`, with the same
+#'   results.
 #' * `"max-autotune"`: decides by cost. A run is cut where keeping its matrices
 #'   apart takes fewer multiplications at call time than their product would: a
 #'   bottleneck such as 1000 -> 10 -> 1000 stays two ops. It is the shortest path
@@ -151,12 +158,14 @@ check_example_inputs <- function(is_missing, call = rlang::caller_env()) {
 #'   dims[i] * dims[j]`; among equals, the one with fewest ops. The number of
 #'   rows is that of `example_inputs`.
 #'
-#' The replay decides. Both graphs are run on `example_inputs`, and each fused
-#' run is compared with its ops on the very matrix that reaches them. Where a
-#' difference exceeds rounding (the product overflowed, or lost everything), or
-#' where the product would hold more than 100 million numbers, that run stays as
-#' written, with a warning of class `moriejit_fusion_rejected` that says which
-#' ops and why.
+#' The replay decides. Each fused product is compared with one that can neither
+#' overflow nor vanish on the way; then the graph is run on `example_inputs`, and
+#' each fused run is compared with its ops on the very matrix that reaches them.
+#' Where a difference exceeds rounding, or where forming the product would take a
+#' matrix of more than 100 million numbers, that run stays as written, with a
+#' warning of class `moriejit_fusion_rejected` that says which ops and why.
+#' (`"max-autotune"` just looks for another cut where the whole product would be
+#' too large.)
 #'
 #' @section Counts:
 #' `flops_eager`, `flops_compiled` and `speedup` are counts of multiplications
@@ -211,19 +220,20 @@ check_example_inputs <- function(is_missing, call = rlang::caller_env()) {
 #' @export
 morie_geron_torch_compile <- function(model, mode = "default", example_inputs) {
   mode <- match_mode(mode)
-  check_example_inputs(missing(example_inputs))
+  check_given(model = missing(model), example_inputs = missing(example_inputs))
   result <- compile_impl(model, mode, example_inputs)
   for (run in result$rejected) {
     warn_moriejit(
       "fusion_rejected",
       c(
-        paste0("Ops ", format_indices(run$ops), " (kind \"linear\") stay separate."),
+        paste0("Ops ", format_indices(run$ops), " (indices from 0, kind \"linear\") stay separate."),
         x = paste0("Fused, ", run$reason, ".")
       ),
       ops = run$ops
     )
   }
-  speedup <- if (result$flops_compiled > 0) result$flops_eager / result$flops_compiled else 1
+  counted <- result$flops_eager > 0 || result$flops_compiled > 0
+  speedup <- if (counted) result$flops_eager / result$flops_compiled else 1
   list(
     compiled = result$compiled,
     graph = result$graph,
@@ -322,6 +332,7 @@ format_indices <- function(ops) {
 #' }, numeric(1))
 #' @export
 morie_geron_backward <- function(graph, x, grad_output = NULL) {
+  check_given(graph = missing(graph), x = missing(x))
   backward_impl(graph, x, grad_output)
 }
 
@@ -352,6 +363,7 @@ morie_geron_backward <- function(graph, x, grad_output = NULL) {
 #' morie_geron_matmul_order(c(10, 1000, 10, 500))
 #' @export
 morie_geron_matmul_order <- function(dims) {
+  check_given(dims = missing(dims))
   found <- bad_dims(dims)
   if (!is.null(found)) {
     abort_moriejit(

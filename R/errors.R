@@ -65,7 +65,7 @@ describe <- function(x) {
   if (is.data.frame(x)) {
     return("a data frame")
   }
-  if (rlang::is_string(x)) {
+  if (rlang::is_string(x) && is.null(dim(x))) {
     return(paste0("\"", x, "\""))
   }
   what <- if (is.object(x)) paste0("<", class(x)[[1]], ">") else typeof(x)
@@ -73,7 +73,11 @@ describe <- function(x) {
     paste0("a ", paste(dim(x), collapse = " x "), " array of type ", what)
   } else if (is.atomic(x) && length(x) == 1L) {
     paste0(format(x), " (", what, ")")
+  } else if (is.object(x)) {
+    paste0("an object of class ", what, " and length ", length(x))
+  } else if (is.vector(x)) {
+    paste0("a vector of type ", what, " and length ", length(x))
   } else {
-    paste0("of type ", what, " and length ", length(x))
+    paste0("of type ", what)
   }
 }

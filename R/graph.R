@@ -13,7 +13,8 @@
 #'
 #' @return An object of class `jit_graph`: a string with the text, in its
 #'   canonical form. Constants of more than 4 values are shown by a hash of
-#'   their bytes.
+#'   their bytes; such a text is for people, and can't be read back. A `jit_graph`
+#'   is returned as it is.
 #'
 #' @section Errors:
 #' `moriejit_graph_error` for what is no graph, `moriejit_format_error` (which
@@ -33,6 +34,10 @@
 #' }")
 #' @export
 jit_graph <- function(x) {
+  check_given(x = missing(x))
+  if (inherits(x, "jit_graph")) {
+    return(x)
+  }
   text <- if (rlang::is_string(x)) {
     text_check_impl(x, list())
   } else {

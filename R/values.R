@@ -43,7 +43,7 @@ call_callable <- function(f, args, index, total) {
     do.call(f, args, quote = TRUE),
     error = function(cnd) refuse("The function failed.", parent = cnd)
   )
-  if (!is.matrix(value) || !is.numeric(value)) {
+  if (!is.matrix(value) || !is.numeric(value) || !is_number_like(value)) {
     refuse("The function must return a numeric matrix.", paste0("It returned ", describe(value), "."))
   }
   if (is.object(value)) as_input_matrix(value, "value") else value

@@ -63,6 +63,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// text_report_impl
+SEXP text_report_impl(std::string text, std::vector<std::string> off, Rcpp::List constants);
+RcppExport SEXP _moriejit_text_report_impl(SEXP textSEXP, SEXP offSEXP, SEXP constantsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type text(textSEXP);
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type off(offSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type constants(constantsSEXP);
+    rcpp_result_gen = Rcpp::wrap(text_report_impl(text, off, constants));
+    return rcpp_result_gen;
+END_RCPP
+}
 // text_same_impl
 SEXP text_same_impl(std::string a, std::string b);
 RcppExport SEXP _moriejit_text_same_impl(SEXP aSEXP, SEXP bSEXP) {
@@ -189,6 +201,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_moriejit_text_check_impl", (DL_FUNC) &_moriejit_text_check_impl, 2},
     {"_moriejit_text_holes_impl", (DL_FUNC) &_moriejit_text_holes_impl, 1},
     {"_moriejit_text_pass_impl", (DL_FUNC) &_moriejit_text_pass_impl, 4},
+    {"_moriejit_text_report_impl", (DL_FUNC) &_moriejit_text_report_impl, 3},
     {"_moriejit_text_same_impl", (DL_FUNC) &_moriejit_text_same_impl, 2},
     {"_moriejit_text_run_impl", (DL_FUNC) &_moriejit_text_run_impl, 4},
     {"_moriejit_ops_impl", (DL_FUNC) &_moriejit_ops_impl, 0},

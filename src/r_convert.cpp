@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "core/op.h"
 
@@ -142,7 +143,8 @@ void parse_field(const Op& record, const std::string& name, SEXP value, ListOp* 
     op->numbers[name] = number_from(name, value);
   } else {
     throw Error(ErrorKind::kParam, "An op must have the fields of its kind only.",
-                "It has `" + name + "`.", fields_text(record));
+                name.empty() ? "It has a field without a name." : "It has `" + name + "`.",
+                fields_text(record));
   }
 }
 
@@ -172,17 +174,35 @@ class ModelParser {
       return;
     }
     op->kind = kind_of(given);
-    if (op->kind == "callable") {
+    const Op* record = find_kind(op->kind);
+    if (record == nullptr) return;  // capture says so
+    refuse_duplicates(given);
+    if (record->calls_host) {
       parse_callable(given, index, op);
       return;
     }
-    const Op* record = find_kind(op->kind);
-    if (record == nullptr) return;  // capture says so
     const SEXP names = Rf_getAttrib(given, R_NamesSymbol);
     for (R_xlen_t i = 0; i < Rf_xlength(given); ++i) {
       parse_field(*record, CHAR(STRING_ELT(names, i)), VECTOR_ELT(given, i), op);
     }
-    if (op->kind == "linear") model_.columns = {true, names_of(field_of(given, "param")).cols};
+    for (const Field& field : record->fields) {
+      if (field.role != Field::Role::kMatrix) continue;
+      const Names matrix = names_of(field_of(given, field.name.c_str()));
+      model_.columns = {true, matrix.cols, matrix.col_label};
+    }
+  }
+
+  // `$` sees the first of two fields of one name, a loop the last.
+  static void refuse_duplicates(SEXP given) {
+    std::set<std::string> seen;
+    const SEXP names = Rf_getAttrib(given, R_NamesSymbol);
+    for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
+      const std::string name = CHAR(STRING_ELT(names, i));
+      if (!seen.insert(name).second) {
+        throw Error(ErrorKind::kParam, "An op must have each field once.",
+                    "It has `" + name + "` twice.");
+      }
+    }
   }
 
   void parse_callable(SEXP given, int index, ListOp* op) {
@@ -227,10 +247,11 @@ void raise(const Error& error) {
 }
 
 Buffer as_buffer(const Rcpp::RObject& x) {
-  const Rcpp::RObject doubles =
-      TYPEOF(x) == REALSXP ? x : Rcpp::RObject(Rf_coerceVector(x, REALSXP));
+  const Rcpp::RObject doubles = TYPEOF(x) == REALSXP ? x : Rcpp::RObject(Rcpp::unwindProtect([&x] {
+    return Rf_coerceVector(x, REALSXP);
+  }));
   const auto owner = std::make_shared<Rcpp::RObject>(doubles);
-  return {shape_of(x), std::shared_ptr<const double>(owner, REAL(doubles))};
+  return {shape_of(x), std::shared_ptr<const double>(owner, REAL_RO(doubles))};
 }
 
 Rcpp::RObject as_input(SEXP x, const char* argument) {
@@ -239,14 +260,22 @@ Rcpp::RObject as_input(SEXP x, const char* argument) {
 }
 
 View view_of(SEXP matrix) {
-  return {REAL(matrix), shape_of(matrix)};
+  return {REAL_RO(matrix), shape_of(matrix)};
 }
 
 Rcpp::RObject make_matrix(Shape shape) {
-  // Through Rcpp, so that running out of memory unwinds C++ as well.
-  return Rcpp::unwindProtect([shape] {
-    return Rf_allocMatrix(REALSXP, static_cast<int>(shape.rows), static_cast<int>(shape.cols));
-  });
+  // R's own error would not be of the package's class. Asking first takes a moment, so only a
+  // matrix that may not fit is tried.
+  constexpr int64_t kLarge = 1 << 24;
+  const auto allocate = [](void* data) {
+    const Shape s = *static_cast<Shape*>(data);
+    return Rf_allocMatrix(REALSXP, static_cast<int>(s.rows), static_cast<int>(s.cols));
+  };
+  if (shape.size() <= kLarge) return Rcpp::unwindProtect([&] { return allocate(&shape); });
+  const auto failed = [](SEXP, void*) { return R_NilValue; };
+  const Rcpp::RObject matrix = R_tryCatchError(allocate, &shape, failed, nullptr);
+  if (matrix.isNULL()) throw std::bad_alloc();
+  return matrix;
 }
 
 Rcpp::RObject copy_matrix(const View& view) {
@@ -258,7 +287,13 @@ Rcpp::RObject copy_matrix(const View& view) {
 Names names_of(SEXP matrix) {
   const SEXP dimnames = Rf_getAttrib(matrix, R_DimNamesSymbol);
   if (TYPEOF(dimnames) != VECSXP || Rf_length(dimnames) != 2) return {};
-  return {VECTOR_ELT(dimnames, 0), VECTOR_ELT(dimnames, 1)};
+  Names names{VECTOR_ELT(dimnames, 0), VECTOR_ELT(dimnames, 1), R_NilValue, R_NilValue};
+  const SEXP labels = Rf_getAttrib(dimnames, R_NamesSymbol);
+  if (TYPEOF(labels) == STRSXP) {
+    names.row_label = Rf_ScalarString(STRING_ELT(labels, 0));
+    names.col_label = Rf_ScalarString(STRING_ELT(labels, 1));
+  }
+  return names;
 }
 
 void set_names(SEXP matrix, const Names& names) {
@@ -269,9 +304,29 @@ void set_names(SEXP matrix, const Names& names) {
   const bool rows = fits(names.rows, Rf_nrows(matrix)), cols = fits(names.cols, Rf_ncols(matrix));
   if (!rows && !cols) return;
   const Rcpp::RObject none = R_NilValue;
-  const Rcpp::List dimnames =
-      Rcpp::List::create(rows ? names.rows : none, cols ? names.cols : none);
+  Rcpp::List dimnames = Rcpp::List::create(rows ? names.rows : none, cols ? names.cols : none);
+  if (!names.row_label.isNULL() || !names.col_label.isNULL()) {
+    const auto text = [](const Rcpp::RObject& label) {
+      return label.isNULL() ? Rcpp::String("") : Rcpp::String(STRING_ELT(label, 0));
+    };
+    dimnames.names() = Rcpp::CharacterVector::create(text(names.row_label), text(names.col_label));
+  }
   Rf_setAttrib(matrix, R_DimNamesSymbol, dimnames);
+}
+
+bool ParsedModel::has_effects() const {
+  return std::any_of(ops.begin(), ops.end(), [](const ListOp& op) {
+    const Op* record = find_kind(op.kind);
+    return record != nullptr && (record->calls_host || record->lower);
+  });
+}
+
+Results::operator MakeResult() {
+  return [this](size_t k, Shape shape) {
+    if (values.size() <= k) values.resize(k + 1);
+    values[k] = make_matrix(shape);
+    return REAL(values[k]);
+  };
 }
 
 ParsedModel parse_model(SEXP model) {
@@ -316,7 +371,7 @@ KeptStream::~KeptStream() {
   try {
     rewind();
     if (!existed_) Rcpp::Environment::global_env().remove(".Random.seed");
-  } catch (...) {  // the seed can't be set while R unwinds: nothing more to do
+  } catch (...) {  // a destructor must not throw; the stream goes on from where it is
   }
 }
 

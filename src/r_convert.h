@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/exec.h"
 #include "core/hooks.h"
 #include "core/oplist.h"
 #include "core/tensor.h"
@@ -22,12 +23,16 @@ namespace moriejit {
 // Runs `f`; every exported function does its work in it.
 template <class F>
 SEXP guarded(F f) {
+  Rcpp::RObject result;  // holds it while what `f` had is given back
   try {
-    return f();
+    result = f();
+    return result;
   } catch (const Error& error) {
     raise(error);
   } catch (const std::bad_alloc&) {
-    raise(Error(ErrorKind::kMemory, "There must be enough memory for the values in between.",
+    raise(Error(ErrorKind::kMemory,
+                "There must be enough memory for the result and the values "
+                "in between.",
                 "There is not."));
   }
 }
@@ -44,9 +49,9 @@ Rcpp::RObject make_matrix(Shape shape);
 // A copy for R of what the core made.
 Rcpp::RObject copy_matrix(const View& view);
 
-// Row and column names; NULL where there are none.
+// Row and column names, and what the dimensions themselves are called; NULL where there are none.
 struct Names {
-  Rcpp::RObject rows, cols;
+  Rcpp::RObject rows, cols, row_label, col_label;
 };
 Names names_of(SEXP matrix);
 void set_names(SEXP matrix, const Names& names);
@@ -55,10 +60,10 @@ void set_names(SEXP matrix, const Names& names);
 // names of its own, everything else keeps them.
 struct ColumnNames {
   bool replaced = false;
-  Rcpp::RObject by;
+  Rcpp::RObject cols, label;
 
   Names apply(Names names) const {
-    if (replaced) names.cols = by;
+    if (replaced) names = {names.rows, cols, names.row_label, label};
     return names;
   }
 };
@@ -72,9 +77,17 @@ struct ParsedModel {
   ColumnNames columns;  // of the linear ops after the last callable
 
   Names output_names() const { return columns.apply(*names); }
+  // Draws or calls R: what it gives depends on more than its input.
+  bool has_effects() const;
 };
 
 ParsedModel parse_model(SEXP model);
+
+// R matrices for the outputs of a run.
+struct Results {
+  std::vector<Rcpp::RObject> values;
+  operator MakeResult();  // NOLINT(google-explicit-constructor): it is given where one is asked for
+};
 
 Hooks r_hooks();
 

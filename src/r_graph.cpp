@@ -29,19 +29,20 @@ Graph parse(const std::string& text, const Rcpp::List& constants) {
 // The text of a graph list, with the constants that the text names by hash.
 // [[Rcpp::export(rng = false)]]
 SEXP graph_text_impl(SEXP graph) {
-  return guarded([&]() -> SEXP { return Rcpp::wrap(to_text(program_of(graph)->capture.graph)); });
+  return guarded(
+      [&]() -> Rcpp::RObject { return Rcpp::wrap(to_text(program_of(graph)->capture.graph)); });
 }
 
 // Parses and prints again: the text in its canonical form.
 // [[Rcpp::export(rng = false)]]
 SEXP text_check_impl(std::string text, Rcpp::List constants) {
-  return guarded([&]() -> SEXP { return Rcpp::wrap(to_text(parse(text, constants))); });
+  return guarded([&]() -> Rcpp::RObject { return Rcpp::wrap(to_text(parse(text, constants))); });
 }
 
 // The inputs and constants of a text that have no values: name, rows, columns.
 // [[Rcpp::export(rng = false)]]
 SEXP text_holes_impl(std::string text) {
-  return guarded([&]() -> SEXP {
+  return guarded([&]() -> Rcpp::RObject {
     const Graph graph = parse_text(text);
     std::vector<std::string> names, kinds;
     std::vector<double> rows, cols;
@@ -60,10 +61,27 @@ SEXP text_holes_impl(std::string text) {
 // [[Rcpp::export(rng = false)]]
 SEXP text_pass_impl(std::string text, std::vector<std::string> passes, Rcpp::List constants,
                     std::string mode) {
-  return guarded([&]() -> SEXP {
+  return guarded([&]() -> Rcpp::RObject {
     PassContext context;
     if (mode == "max-autotune") context.mode = Mode::kMaxAutotune;
     return Rcpp::wrap(to_text(run_passes(parse(text, constants), context, passes)));
+  });
+}
+
+// What each pass did: its name, whether it changed the graph, and notes.
+// [[Rcpp::export(rng = false)]]
+SEXP text_report_impl(std::string text, std::vector<std::string> off, Rcpp::List constants) {
+  return guarded([&]() -> Rcpp::RObject {
+    PassContext context;
+    std::vector<PassReport> reports;
+    run_passes(parse(text, constants), context, {}, off, &reports);
+    Rcpp::List list;
+    for (const PassReport& report : reports) {
+      list.push_back(Rcpp::List::create(Rcpp::_["pass"] = report.name,
+                                        Rcpp::_["changed"] = report.changed,
+                                        Rcpp::_["notes"] = report.notes));
+    }
+    return list;
   });
 }
 
@@ -76,7 +94,7 @@ SEXP text_same_impl(std::string a, std::string b) {
 // Every output, by the reference evaluator or by a plan.
 // [[Rcpp::export(rng = false)]]
 SEXP text_run_impl(std::string text, Rcpp::List inputs, Rcpp::List constants, bool reference) {
-  return guarded([&]() -> SEXP {
+  return guarded([&]() -> Rcpp::RObject {
     const Graph graph = parse(text, constants);
     std::vector<Rcpp::RObject> held;
     std::vector<View> views;
@@ -84,21 +102,17 @@ SEXP text_run_impl(std::string text, Rcpp::List inputs, Rcpp::List constants, bo
       held.push_back(as_input(input, "inputs"));
       views.push_back(view_of(held.back()));
     }
-    std::vector<Rcpp::RObject> outputs(graph.outputs.size());
+    Results outputs;
     if (reference) {
       const std::vector<Buffer> values = evaluate(graph, views, r_hooks());
-      for (size_t k = 0; k < outputs.size(); ++k) {
-        outputs[k] = copy_matrix(values[static_cast<size_t>(graph.outputs[k])].view());
+      for (ValueId id : graph.outputs) {
+        outputs.values.push_back(copy_matrix(values[static_cast<size_t>(id)].view()));
       }
     } else {
       Workspace workspace;
-      const MakeResult result = [&outputs](size_t k, Shape shape) {
-        outputs[k] = make_matrix(shape);
-        return REAL(outputs[k]);
-      };
-      run(make_plan(graph), views, result, workspace, r_hooks());
+      run(make_plan(graph), views, outputs, workspace, r_hooks());
     }
-    return Rcpp::wrap(outputs);
+    return Rcpp::wrap(outputs.values);
   });
 }
 

@@ -41,7 +41,8 @@ Rcpp::RObject fused_op(const ParsedModel& model, const Node& product, const std:
     return Rcpp::List(model.given[static_cast<size_t>(index)])["param"];
   };
   const Rcpp::RObject param = copy_matrix({product.data.get(), product.shape});
-  set_names(param, {names_of(matrix_of(ops.front())).rows, names_of(matrix_of(ops.back())).cols});
+  const Names first = names_of(matrix_of(ops.front())), last = names_of(matrix_of(ops.back()));
+  set_names(param, {first.rows, last.cols, first.row_label, last.col_label});
   return Rcpp::List::create(Rcpp::_["kind"] = "linear", Rcpp::_["param"] = param);
 }
 
@@ -66,6 +67,8 @@ Rcpp::List compiled_list(const ParsedModel& model, const Capture& capture, const
     fused["fused_from"] = Rcpp::seq(node.origin.front(), node.origin.back());
     nodes.push_back(fused);
   }
+  // A model of nothing but identities stays what it is: an empty list would take any input.
+  if (nodes.empty()) return graph_list(model, capture);
   return Rcpp::wrap(nodes);
 }
 
@@ -82,13 +85,6 @@ Traced trace(ParsedModel model, SEXP example_inputs) {
   return traced;
 }
 
-bool has_effects(const ParsedModel& model) {
-  return std::any_of(model.ops.begin(), model.ops.end(), [](const ListOp& op) {
-    const auto training = op.numbers.find("training");
-    return op.callable != nullptr || (training != op.numbers.end() && training->second != 0);
-  });
-}
-
 Mode mode_from(const std::string& mode) {
   if (mode == "reduce-overhead") return Mode::kReduceOverhead;
   return mode == "max-autotune" ? Mode::kMaxAutotune : Mode::kDefault;
@@ -103,7 +99,13 @@ Rcpp::List refusals(const std::vector<Refusal>& rejected) {
   return list;
 }
 
-double difference(SEXP a, SEXP b) {
+double largest_difference(SEXP a, SEXP b) {
+  const Shape first = view_of(a).shape, second = view_of(b).shape;
+  if (first != second) {
+    throw Error(ErrorKind::kCallable,
+                "A function in a model must give a matrix of the same shape for the same input.",
+                "The output was " + to_string(first) + ", then " + to_string(second) + ".");
+  }
   return max_abs_diff(view_of(a), view_of(b));
 }
 
@@ -195,9 +197,9 @@ Rcpp::List identity_backward(const Rcpp::RObject& x, const Rcpp::RObject& dy) {
 
 // [[Rcpp::export(rng = false)]]
 SEXP trace_impl(SEXP model, SEXP example_inputs) {
-  return guarded([&]() -> SEXP {
+  return guarded([&]() -> Rcpp::RObject {
     ParsedModel parsed = parse_model(model);
-    const KeptStream stream(has_effects(parsed));
+    const KeptStream stream(parsed.has_effects());
     const Traced traced = trace(std::move(parsed), example_inputs);
     const Rcpp::List graph = graph_list(traced.model, traced.capture);
     Rcpp::RObject output;
@@ -207,13 +209,14 @@ SEXP trace_impl(SEXP model, SEXP example_inputs) {
     } else {
       output = run_program(*program_of(graph), traced.x);
     }
-    return Rcpp::List::create(Rcpp::_["graph"] = graph, Rcpp::_["output"] = output);
+    return Rcpp::List::create(Rcpp::_["graph"] = graph, Rcpp::_["output"] = output,
+                              Rcpp::_["n"] = Rf_nrows(traced.x));
   });
 }
 
 // [[Rcpp::export(rng = false)]]
 SEXP run_graph_impl(SEXP graph, SEXP x) {
-  return guarded([&]() -> SEXP {
+  return guarded([&]() -> Rcpp::RObject {
     const std::shared_ptr<Program> program = program_of(graph);
     return run_program(*program, as_input(x, "x"));
   });
@@ -223,33 +226,31 @@ SEXP run_graph_impl(SEXP graph, SEXP x) {
 // which stays where it is.
 // [[Rcpp::export(rng = false)]]
 SEXP replay_impl(SEXP graph, SEXP x, SEXP output) {
-  return guarded([&]() -> SEXP {
+  return guarded([&]() -> Rcpp::RObject {
     const std::shared_ptr<Program> program = program_of(graph);
-    const KeptStream stream(has_effects(program->capture.graph));
+    const KeptStream stream(program->model.has_effects());
     const Rcpp::RObject replay = run_program(*program, as_input(x, "x"));
     return Rcpp::List::create(Rcpp::_["replay"] = replay,
-                              Rcpp::_["max_diff"] = difference(output, replay));
+                              Rcpp::_["max_diff"] = largest_difference(output, replay));
   });
 }
 
 // [[Rcpp::export(rng = false)]]
 SEXP compile_impl(SEXP model, std::string mode, SEXP example_inputs) {
-  return guarded([&]() -> SEXP {
+  return guarded([&]() -> Rcpp::RObject {
     ParsedModel parsed = parse_model(model);
-    KeptStream stream(has_effects(parsed));
+    KeptStream stream(parsed.has_effects());
     const Traced traced = trace(std::move(parsed), example_inputs);
     const Rcpp::List graph = graph_list(traced.model, traced.capture);
 
     stream.rewind();
     *traced.model.names = names_of(traced.x);
-    Rcpp::RObject eager;
-    const Compiled compiled = compile(
-        traced.capture.graph, view_of(traced.x), mode_from(mode),
-        [&eager](size_t, Shape shape) {
-          eager = make_matrix(shape);
-          return REAL(eager);
-        },
-        r_hooks());
+    Results eager_results;
+    PassContext context;
+    context.mode = mode_from(mode);
+    const Compiled compiled =
+        compile(traced.capture.graph, view_of(traced.x), context, eager_results, r_hooks());
+    const Rcpp::RObject eager = eager_results.values[0];
     set_names(eager, traced.model.output_names());
     const Rcpp::List list = compiled_list(traced.model, traced.capture, compiled.graph);
 
@@ -261,7 +262,7 @@ SEXP compile_impl(SEXP model, std::string mode, SEXP example_inputs) {
     const Multiplications count = count_multiplications(traced.capture.graph, compiled.graph);
     return Rcpp::List::create(
         Rcpp::_["compiled"] = list, Rcpp::_["graph"] = graph, Rcpp::_["output"] = output,
-        Rcpp::_["eager_output"] = eager, Rcpp::_["max_diff"] = difference(output, eager),
+        Rcpp::_["eager_output"] = eager, Rcpp::_["max_diff"] = largest_difference(output, eager),
         Rcpp::_["flops_eager"] = count.eager, Rcpp::_["flops_compiled"] = count.compiled,
         Rcpp::_["n"] = Rf_nrows(traced.x), Rcpp::_["rejected"] = refusals(compiled.rejected));
   });
@@ -269,7 +270,7 @@ SEXP compile_impl(SEXP model, std::string mode, SEXP example_inputs) {
 
 // [[Rcpp::export(rng = false)]]
 SEXP backward_impl(SEXP graph, SEXP x, SEXP grad_output) {
-  return guarded([&]() -> SEXP {
+  return guarded([&]() -> Rcpp::RObject {
     const std::shared_ptr<Program> program = program_of(graph);
     const bool ones = grad_output == R_NilValue;
     const Rcpp::RObject input = as_input(x, "x");
@@ -280,17 +281,13 @@ SEXP backward_impl(SEXP graph, SEXP x, SEXP grad_output) {
       inputs.push_back(view_of(dy));
     }
     if (program->model.ops.empty()) return identity_backward(input, dy);
-    *program->model.names = names_of(input);
-    std::vector<Rcpp::RObject> results;
-    run_plan(*program, backward_plan(*program, ones), inputs, [&results](size_t k, Shape shape) {
-      if (results.size() <= k) results.resize(k + 1);
-      results[k] = make_matrix(shape);
-      return REAL(results[k]);
-    });
-    const Rcpp::RObject output = results[0];
-    set_names(output, program->model.output_names());
-    set_names(results[1], names_of(input));
-    const std::vector<Rcpp::RObject> gradients(results.begin() + 1, results.end());
+    Results results;
+    const Names names =
+        run_plan(*program, backward_plan(*program, ones), inputs, names_of(input), results);
+    const Rcpp::RObject output = results.values[0];
+    set_names(output, names);
+    set_names(results.values[1], names_of(input));
+    const std::vector<Rcpp::RObject> gradients(results.values.begin() + 1, results.values.end());
     return Rcpp::List::create(Rcpp::_["output"] = output, Rcpp::_["grad_input"] = gradients[0],
                               Rcpp::_["grad_params"] = GradientList(gradients).list_for(*program));
   });
@@ -298,7 +295,7 @@ SEXP backward_impl(SEXP graph, SEXP x, SEXP grad_output) {
 
 // [[Rcpp::export(rng = false)]]
 SEXP matmul_order_impl(std::vector<double> dims) {
-  return guarded([&]() -> SEXP {
+  return guarded([&]() -> Rcpp::RObject {
     const ChainTable table = matrix_chain_table(dims, r_hooks().poll);
     const int n = static_cast<int>(dims.size()) - 1;
     Rcpp::IntegerMatrix split(n, n);

@@ -52,6 +52,16 @@ Rcpp::List node_at(const Rcpp::List& graph, R_xlen_t index) {
   return node;
 }
 
+void check_kind(const Rcpp::List& graph, R_xlen_t index, const std::string& kind) {
+  const Rcpp::List node(static_cast<SEXP>(graph[index]));
+  const SEXP stated = node["kind"];
+  if (TYPEOF(stated) == STRSXP && Rf_length(stated) == 1 && kind == CHAR(STRING_ELT(stated, 0))) {
+    return;
+  }
+  not_a_graph("`kind` of node " + std::to_string(index) + " is not that of its op, \"" + kind +
+              "\".");
+}
+
 void check_graph_list(SEXP graph) {
   if (TYPEOF(graph) != VECSXP || Rf_isObject(graph)) not_a_graph("It is not a plain list.");
   if (Rcpp::List(graph).containsElementNamed("graph")) {
@@ -77,9 +87,12 @@ std::shared_ptr<Program> make_program(SEXP source) {
   program->model = parse_model(model);
   for (size_t i = 0; i < program->model.ops.size(); ++i) {
     ListOp& op = program->model.ops[i];
-    if (op.callable != nullptr) op.callable_shape = std::make_unique<Shape>(out_shapes[i]);
+    if (op.callable != nullptr) op.callable_shape = out_shapes[i];
   }
   program->capture = capture_op_list(program->model.ops, {nullptr, x}, r_hooks());
+  for (R_xlen_t i = 0; i < graph.size(); ++i) {
+    check_kind(graph, i, program->model.ops[static_cast<size_t>(i)].kind);
+  }
   program->plan = make_plan(program->capture.graph);
   return program;
 }
@@ -100,31 +113,29 @@ std::shared_ptr<Program> program_of(SEXP graph) {
   return programs.front();
 }
 
-void run_plan(Program& program, const Plan& plan, const std::vector<View>& inputs,
-              const MakeResult& result) {
-  // A callable may run this very program again: the kept workspace is for one run at a time.
+Names run_plan(Program& program, const Plan& plan, const std::vector<View>& inputs,
+               const Names& names, const MakeResult& result) {
+  // A callable may run this very program again: names and workspace are for one run at a time.
+  struct Restore {
+    Names& place;
+    Names saved;
+    ~Restore() { place = saved; }
+  };
+  const Restore restore{*program.model.names, *program.model.names};
+  *program.model.names = names;
   Workspace workspace;
   if (program.keep_workspace) std::swap(workspace, program.workspace);
   run(plan, inputs, result, workspace, r_hooks());
   if (program.keep_workspace) std::swap(workspace, program.workspace);
+  return program.model.output_names();
 }
 
 Rcpp::RObject run_program(Program& program, const Rcpp::RObject& x) {
   if (program.model.ops.empty()) return x;  // it does not even say how many columns
-  *program.model.names = names_of(x);
-  Rcpp::RObject output;
-  run_plan(program, program.plan, {view_of(x)}, [&output](size_t, Shape shape) {
-    output = make_matrix(shape);
-    return REAL(output);
-  });
-  set_names(output, program.model.output_names());
-  return output;
-}
-
-bool has_effects(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
-    return node.kind == NodeKind::kOp && !node.op->pure();
-  });
+  Results results;
+  const Names names = run_plan(program, program.plan, {view_of(x)}, names_of(x), results);
+  set_names(results.values[0], names);
+  return results.values[0];
 }
 
 }  // namespace moriejit

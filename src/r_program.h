@@ -17,7 +17,7 @@ struct Program {
   Plan plan;
   std::array<std::unique_ptr<Plan>, 2> backward;  // for a given gradient; for ones
   Workspace workspace;
-  bool keep_workspace = false;  // mode reduce-overhead: buffers stay laid out between calls
+  bool keep_workspace = false;  // mode reduce-overhead: it stays laid out between calls
 };
 
 // The program of a graph as morie_geron_trace() and morie_geron_torch_compile() give it. A small
@@ -28,11 +28,9 @@ std::shared_ptr<Program> program_of(SEXP graph);
 // Runs it; the result's names are those of plain R.
 Rcpp::RObject run_program(Program& program, const Rcpp::RObject& x);
 
-// The inputs' views, a maker of R results and a workspace, for any plan of the program.
-void run_plan(Program& program, const Plan& plan, const std::vector<View>& inputs,
-              const MakeResult& result);
-
-// Draws or calls R: what it gives depends on more than its input.
-bool has_effects(const Graph& graph);
+// Runs a plan of the program (its own, or one of its derivatives) with its workspace. Gives the
+// names of the first output.
+Names run_plan(Program& program, const Plan& plan, const std::vector<View>& inputs,
+               const Names& names, const MakeResult& result);
 
 }  // namespace moriejit

@@ -1,4 +1,4 @@
-// The op-list compiler: passes over a captured graph, then a run of both that decides which fusions
+// The op-list compiler: passes over a captured graph, then an eager run that decides which fusions
 // stand.
 #pragma once
 
@@ -18,8 +18,8 @@ struct Compiled {
 
 // `graph` has one input and one output. It is run on `x`, its output made by `eager_output`; every
 // fused product is compared with the ops it replaces, on the very matrix that reaches them.
-Compiled compile(const Graph& graph, const View& x, Mode mode, const MakeResult& eager_output,
-                 const Hooks& hooks);
+Compiled compile(const Graph& graph, const View& x, PassContext context,
+                 const MakeResult& eager_output, const Hooks& hooks);
 
 // Multiplications in products with constants, by the published definition (see compile.cpp).
 struct Multiplications {

@@ -69,7 +69,7 @@ class Run {
       made.own = place(step, shape);
       made.view = {made.own, shape};
       if (node.op->random) MORIEJIT_CHECK(hooks_.uniform);
-      node.op->run()({args_.data(), node.attrs.data(), made.own, shape, &hooks_.uniform});
+      node.op->run()({args_.data(), node.attrs.data(), made.own, shape, hooks_});
     }
     poll(node.op->cost(shapes_, made.view.shape));
     observe(step.id);
@@ -109,6 +109,7 @@ class Run {
     Value& dead = value(id);
     if (dead.own != nullptr && placed(id) < 0) workspace_.release(dead.own);
     dead.own = nullptr;
+    dead.kept = nullptr;
   }
 
   // Asks about an interrupt after about every millisecond of work.
@@ -173,6 +174,12 @@ int64_t Workspace::capacity() const {
 Buffer call_host(const Graph& graph, ValueId id, const std::vector<View>& args) {
   const Node& node = graph.node(id);
   const Buffer buffer = node.callable->call(args);
+  if (buffer.shape.cols != node.shape.cols && !node.op->shape_of_first) {
+    throw Error(ErrorKind::kCallable,
+                "A function in a model must give as many columns as when it was traced, " +
+                    std::to_string(node.shape.cols) + ".",
+                "It gave " + to_string(buffer.shape) + ".");
+  }
   if (node.op->shape_of_first && buffer.shape != args[0].shape) {
     throw Error(
         ErrorKind::kCallable,

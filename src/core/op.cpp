@@ -44,7 +44,7 @@ Op& Registry::add(const std::string& name) {
   return ops_.back();
 }
 
-const std::vector<Op>& all_ops() {
+const std::deque<Op>& all_ops() {
   return tables().registry.ops();
 }
 

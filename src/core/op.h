@@ -2,6 +2,7 @@
 // one block in one file of ops/: passes, plan, derivatives and the R side ask the record.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <limits>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "core/graph.h"
+#include "core/hooks.h"
 #include "core/tensor.h"
 
 namespace moriejit {
@@ -19,7 +21,12 @@ struct Attr {
   double default_value;
   double min = -std::numeric_limits<double>::max();
   double max = std::numeric_limits<double>::max();
+  bool flag = false;     // 0 or 1, TRUE or FALSE
   bool in_lists = true;  // a field of the op in op lists; else the compiler's own
+
+  bool allows(double value) const {
+    return value >= min && value <= max && !(flag && value != 0 && value != 1);
+  }
 };
 
 // A field of an op in an op list that holds an operand; attributes are fields by their own name.
@@ -37,8 +44,7 @@ struct EvalArgs {
   const double* attrs;
   double* out;  // may be in[0].data where the op is `in_place`
   Shape shape;
-  // Draws n numbers, uniform on (0, 1); set for ops with `random` only.
-  const std::function<void(double*, int64_t)>* uniform = nullptr;
+  const Hooks& hooks;
 };
 
 // What a derivative rule sees: values of the graph that is being built.
@@ -85,15 +91,14 @@ struct Op {
 
 class Registry {
  public:
-  // Adds an op; the reference stays valid while the op is being described.
   Op& add(const std::string& name);
-  const std::vector<Op>& ops() const { return ops_; }
+  const std::deque<Op>& ops() const { return ops_; }
 
  private:
-  std::vector<Op> ops_;
+  std::deque<Op> ops_;  // whose references stay valid
 };
 
-const std::vector<Op>& all_ops();
+const std::deque<Op>& all_ops();
 const Op* find_op(std::string_view name);             // by name in graph text; null: unknown
 const Op* find_kind(std::string_view kind);           // by kind in op lists; null: unknown
 const Op& op_named(std::string_view name);            // must exist

@@ -54,7 +54,11 @@ std::vector<double> attributes(const ListOp& op, const Op& record) {
   for (const Attr& attr : record.attrs) {
     const auto at = op.numbers.find(attr.name);
     const double value = at == op.numbers.end() ? attr.default_value : at->second;
-    if (!(value >= attr.min && value <= attr.max)) {
+    if (!attr.allows(value)) {
+      if (attr.flag) {
+        throw Error(ErrorKind::kParam, "`" + attr.name + "` must be TRUE or FALSE.",
+                    "It is " + number_text(value) + ".");
+      }
       const bool bounded = attr.max < 1e300;
       throw Error(ErrorKind::kParam,
                   "`" + attr.name + "` must be a finite number" +
@@ -142,7 +146,7 @@ class Capturer {
   }
 
   ValueId add_callback(const Op& record, const ListOp& op) {
-    if (op.callable_shape != nullptr) {
+    if (op.callable_shape.has_value()) {
       return builder_.callback(record, op.callable, {last_}, *op.callable_shape);
     }
     called_ = true;

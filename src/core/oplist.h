@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct ListOp {
   std::map<std::string, double> numbers;
   std::shared_ptr<Callable> callable;  // of kind "callable"
   // The shape that the callable was seen to give; without it, capture calls it.
-  std::unique_ptr<Shape> callable_shape;
+  std::optional<Shape> callable_shape;
 };
 
 // One op after capture.

@@ -63,8 +63,8 @@ Plan make_plan(Graph graph) {
     Step step{id, false, {}};
     for (size_t i = 0; i < node.args.size(); ++i) {
       const ValueId arg = node.args[i];
-      if (last[static_cast<size_t>(arg)] != id || !is_computed(graph, arg)) continue;
-      if (i == 0) step.reuse = node.op->in_place;
+      if (last[static_cast<size_t>(arg)] != id || graph.node(arg).kind != NodeKind::kOp) continue;
+      if (i == 0) step.reuse = node.op->in_place && is_computed(graph, arg);
       if (step.dead.empty() || step.dead.back() != arg) step.dead.push_back(arg);
     }
     reuses[static_cast<size_t>(id)] = step.reuse;

@@ -13,6 +13,7 @@ namespace moriejit {
 std::vector<Buffer> evaluate(const Graph& graph, const std::vector<View>& inputs,
                              const Hooks& hooks) {
   std::vector<Buffer> values(graph.nodes.size());
+  MORIEJIT_CHECK(inputs.size() == graph.inputs.size());
   size_t next_input = 0;
   for (ValueId id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
@@ -37,22 +38,23 @@ std::vector<Buffer> evaluate(const Graph& graph, const std::vector<View>& inputs
       continue;
     }
     Tensor tensor(node.op->shape(shapes, node.attrs.data()));
-    node.op->eval({args.data(), node.attrs.data(), tensor.data(), tensor.shape(), &hooks.uniform});
+    node.op->eval({args.data(), node.attrs.data(), tensor.data(), tensor.shape(), hooks});
     value = tensor.buffer();
   }
   return values;
 }
 
+double difference(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  const double diff = std::fabs(a - b);
+  return std::isnan(diff) ? std::numeric_limits<double>::infinity() : diff;
+}
+
 double max_abs_diff(const View& a, const View& b) {
   MORIEJIT_CHECK(a.shape == b.shape);
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double largest = 0;
   for (int64_t i = 0; i < a.shape.size(); ++i) {
-    const double x = a.data[i], y = b.data[i];
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    const double diff = std::fabs(x - y);
-    largest = std::isnan(diff) ? kInfinity : std::max(largest, diff);
-    if (largest == kInfinity) break;
+    largest = std::max(largest, difference(a.data[i], b.data[i]));
   }
   return largest;
 }

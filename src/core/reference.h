@@ -12,8 +12,11 @@ namespace moriejit {
 std::vector<Buffer> evaluate(const Graph& graph, const std::vector<View>& inputs,
                              const Hooks& hooks);
 
-// The largest absolute difference of two matrices of one shape. 0 where both are empty; two NaN, or
-// the same infinity, are equal; a NaN on one side only makes it infinite.
+// The absolute difference. Two NaN, or the same infinity, are equal; a NaN on one side only makes
+// it infinite.
+double difference(double a, double b);
+
+// The largest difference of two matrices of one shape; 0 where they are empty.
 double max_abs_diff(const View& a, const View& b);
 
 }  // namespace moriejit

@@ -300,9 +300,10 @@ class Parser {
     } while (s.accept(","));
     s.expect(")");
     if (static_cast<int>(args.size()) != op->arity) {
-      format_error(s.number(),
-                   "`" + op_name + "` must have " + std::to_string(op->arity) + " operands.",
-                   std::to_string(args.size()));
+      format_error(
+          s.number(),
+          "The operands of `" + op_name + "` must be " + std::to_string(op->arity) + " in number.",
+          std::to_string(args.size()));
     }
     add(s, name, *op, args, attributes(s, *op));
   }
@@ -313,7 +314,9 @@ class Parser {
     try {
       id = builder_.op(op, args, attrs);
     } catch (const Error& error) {
-      format_error(s.number(), error.rule(), "`" + name + "`: " + error.found());
+      std::string found = error.found();
+      if (!found.empty() && found.back() == '.') found.pop_back();
+      format_error(s.number(), error.rule(), "`" + name + "`: " + found);
     }
     const Shape shape = type(s);
     if (shape != builder_.shape(id)) {
@@ -337,7 +340,12 @@ class Parser {
                      "`" + name + "`");
       }
       s.expect("=");
-      attrs[static_cast<size_t>(index)] = s.number_value();
+      const double given = s.number_value();
+      if (!op.attrs[static_cast<size_t>(index)].allows(given)) {
+        format_error(s.number(), "The attribute must be in its range.",
+                     "`" + name + "` = " + number_text(given));
+      }
+      attrs[static_cast<size_t>(index)] = given;
     } while (s.accept(","));
     s.expect("}");
     return attrs;
@@ -354,8 +362,8 @@ class Parser {
 
 std::string number_text(double value) {
   if (is_na(value)) return "NA";
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Inf" : "-Inf";
   char text[32];
   for (int digits = 15; digits <= 17; ++digits) {
     std::snprintf(text, sizeof text, "%.*g", digits, value);

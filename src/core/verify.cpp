@@ -7,7 +7,7 @@ namespace moriejit {
 namespace {
 
 [[noreturn]] void illegal(ValueId id, const std::string& rule) {
-  throw Error(ErrorKind::kGraph, "The graph is not legal.",
+  throw Error(ErrorKind::kInternal, "A graph that moriejit made is not legal.",
               "Node " + std::to_string(id) + ": " + rule + ".");
 }
 
@@ -16,9 +16,8 @@ void verify_op(const Graph& graph, ValueId id, const Node& node) {
   if (static_cast<int>(node.args.size()) != op.arity) illegal(id, "wrong number of operands");
   if (node.attrs.size() != op.attrs.size()) illegal(id, "wrong number of attributes");
   for (size_t i = 0; i < op.attrs.size(); ++i) {
-    const Attr& attr = op.attrs[i];
-    if (!(node.attrs[i] >= attr.min && node.attrs[i] <= attr.max)) {
-      illegal(id, "attribute " + attr.name + " is out of range");
+    if (!op.attrs[i].allows(node.attrs[i])) {
+      illegal(id, "attribute " + op.attrs[i].name + " is out of range");
     }
   }
   std::vector<Shape> shapes;

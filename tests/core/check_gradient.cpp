@@ -155,7 +155,7 @@ void check_other_rows(const Program& program, const Graph& joint, int64_t rows) 
   const Buffer x = program.other_x(rows, 11);
   std::vector<ListOp> ops;
   for (const ListOp& op : program.ops) {
-    ops.push_back({op.kind, op.operands, op.numbers, op.callable, nullptr});
+    ops.push_back({op.kind, op.operands, op.numbers, op.callable, std::nullopt});
   }
   const Capture capture = capture_op_list(ops, x.view(), fresh_hooks());
   const Graph traced = vjp_graph(capture.graph, variables_of(capture.graph), false);

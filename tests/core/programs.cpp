@@ -156,7 +156,7 @@ Program random_program(Rng& rng) {
     ListOp op = random_op(rng, &cols, program.tame);
     const bool known = rng.chance(0.5) && cols <= 80;
     if (op.callable != nullptr && known) {
-      op.callable_shape = std::make_unique<Shape>(Shape{shape.rows, cols});
+      op.callable_shape = Shape{shape.rows, cols};
     }
     if (cols > 80)
       cols = before;  // doubled too often: the op is left out
@@ -180,7 +180,7 @@ std::string describe(const Program& program) {
     }
     for (const auto& value : op.numbers)
       text += " " + value.first + ": " + number_text(value.second);
-    text += op.callable_shape != nullptr ? " (its shape is given)\n" : "\n";
+    text += op.callable_shape.has_value() ? " (its shape is given)\n" : "\n";
   }
   return text;
 }

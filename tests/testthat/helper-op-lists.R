@@ -98,3 +98,5 @@ in_fresh_process <- function(code, it) {
   expect_identical(status, 0L)
   readRDS(result)
 }
+
+trace_one <- function(op, x = matrix(0, 2, 2)) morie_geron_trace(list(op), x)

@@ -113,13 +113,28 @@ test_that("the warning says which ops and why", {
   )
 })
 
-test_that("the check goes by the rows that reach the run", {
-  # relu takes away the only value on which the product would fail
-  model <- list(op("relu"), lin(matrix(1e-200)), lin(matrix(1e-200)))
-  result <- compile_watched(model, matrix(c(-1e300, 1)))
-  expect_identical(result$warned, list())
-  expect_identical(result$result$n_compiled, 2L)
-  expect_length(compile_watched(model, matrix(c(1e300, 1)))$warned, 1L)
+test_that("a product that overflows or vanishes is refused whatever the example is like", {
+  huge <- lin(diag(1e200, 2))
+  tiny <- lin(diag(1e-200, 2))
+  back <- lin(diag(1e300, 2))
+  for (x in list(matrix(1, 1, 2), matrix(0, 3, 2), matrix(0, 0, 2), matrix(1e-200, 1, 2))) {
+    for (model in list(list(huge, huge), list(tiny, tiny), list(tiny, tiny, back))) {
+      watched <- compile_watched(model, x)
+      expect_length(watched$warned, 1L)
+      expect_identical(watched$result$n_compiled, length(model))
+    }
+    zeros <- list(lin(diag(c(1, 0))), lin(diag(c(1, 1e-200))))
+    expect_identical(compile_watched(zeros, x)$warned, list())
+  }
+})
+
+test_that("a run whose product would be too large stays, and says so", {
+  long <- lin(matrix(1, 1, 20000))
+  model <- list(lin(matrix(1, 20000, 1)), long, op("relu"))
+  watched <- compile_watched(model, matrix(1, 1, 20000))
+  expect_length(watched$warned, 1L)
+  expect_match(conditionMessage(watched$warned[[1]]), "400000000 numbers", fixed = TRUE)
+  expect_identical(watched$result$n_compiled, 3L)
 })
 
 test_that("training dropout keeps a share and scales it up", {

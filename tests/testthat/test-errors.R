@@ -1,6 +1,5 @@
 # The errors that are about ops. Their texts are in _snaps/errors.md.
 
-trace_one <- function(op, x = matrix(0, 2, 2)) morie_geron_trace(list(op), x)
 
 test_that("unknown kinds", {
   x <- matrix(0, 2, 2)

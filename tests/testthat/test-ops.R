@@ -80,7 +80,6 @@ cases <- list(
   )
 )
 
-trace_one <- function(op, x) morie_geron_trace(list(op), x)
 
 # The central difference, extrapolated once (Richardson).
 difference <- function(f, v) {

@@ -100,6 +100,17 @@ bool fits_blas(const Product& p, int64_t inner) {
   return std::max({p.shape.rows, p.shape.cols, inner}) <= limit;
 }
 
+// Columns j to j + count - 1 of a product. Those of a transposed b are rows, which do not lie
+// together, so it is done whole.
+Product columns_of(const Product& p, int64_t j, int64_t count) {
+  if (count == p.shape.cols) return p;
+  Product panel = p;
+  panel.b = {p.b.data + j * p.b.shape.rows, {p.b.shape.rows, count}};
+  panel.out = p.out + j * p.shape.rows;
+  panel.shape.cols = count;
+  return panel;
+}
+
 bool prefers_blas(int64_t m, int64_t n, int64_t k) {
   State& s = state();
   const Class which = class_of(m, n, k);
@@ -118,15 +129,27 @@ bool use_blas(const Product& p, int64_t inner) {
 
 }  // namespace
 
-void multiply(const Product& p) {
+void multiply(const Product& p, const std::function<void()>& poll) {
   const int64_t inner = inner_of(p);
   if (p.shape.size() == 0) return;
   if (inner == 0) {
     std::fill(p.out, p.out + p.shape.size(), 0.0);
-  } else if (use_blas(p, inner)) {
-    state().blas(p, inner);
-  } else {
-    multiply_eigen(p);
+    return;
+  }
+  const bool blas = use_blas(p, inner);
+  // About a tenth of a second between two looks at the user's wish to stop.
+  constexpr double kPanelWork = 1e9;
+  const double column_work = static_cast<double>(p.shape.rows) * static_cast<double>(inner);
+  const int64_t wanted = std::max<int64_t>(static_cast<int64_t>(kPanelWork / column_work), 64);
+  const int64_t width = p.transpose_b ? p.shape.cols : wanted;
+  for (int64_t j = 0; j < p.shape.cols; j += width) {
+    const Product panel = columns_of(p, j, std::min(width, p.shape.cols - j));
+    if (blas) {
+      state().blas(panel, inner);
+    } else {
+      multiply_eigen(panel);
+    }
+    if (poll && width < p.shape.cols) poll();
   }
 }
 

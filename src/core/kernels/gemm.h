@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "core/tensor.h"
 
@@ -19,7 +20,8 @@ struct Product {
   Shape shape;  // of the result
 };
 
-void multiply(const Product& product);
+// `poll` is called now and then in a large product, and may throw.
+void multiply(const Product& product, const std::function<void()>& poll = {});
 void multiply_plain(const Product& product);
 
 // The host's BLAS; without it Eigen does every product.

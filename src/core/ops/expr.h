@@ -1,5 +1,5 @@
 // Arithmetic on values of the graph that is being built, so that a derivative rule reads like its
-// formula. Only for ops/ and grad.
+// formula. Only for ops/.
 #pragma once
 
 #include "core/graph.h"
@@ -48,9 +48,6 @@ inline Expr operator+(double a, Expr b) {
 inline Expr operator-(double a, Expr b) {
   return b.scalar(a) - b;
 }
-inline Expr operator/(double a, Expr b) {
-  return b.scalar(a) / b;
-}
 
 // Selects, so that what is not selected never leaks (0 * Inf is NaN).
 inline Expr where(Expr condition, Expr yes, Expr no) {
@@ -58,13 +55,13 @@ inline Expr where(Expr condition, Expr yes, Expr no) {
   return {b, b->op("where", {condition.id, yes.id, no.id})};
 }
 
-// The gradient of an operand that was broadcast: `g` summed down to the shape of `ref`. An operand
-// of the very shape is summed as well where it is a constant, since a graph runs with other numbers
-// of rows than it was made with.
+// The gradient of an operand that was broadcast: `g` summed down to the shape of `ref`. A graph
+// runs with other numbers of rows than it was made with, so an operand of one row or column may be
+// broadcast then even if it has the very shape now.
 inline Expr reduce_like(Expr g, ValueId ref) {
   Builder* b = g.builder;
-  const bool fixed = b->graph().node(ref).kind == NodeKind::kConstant;
-  if (!fixed && b->shape(g.id) == b->shape(ref)) return g;
+  const Shape shape = b->shape(ref);
+  if (shape.rows != 1 && shape.cols != 1 && shape == b->shape(g.id)) return g;
   return {b, b->op("sum_like", {g.id, ref})};
 }
 

@@ -32,10 +32,10 @@ void register_product(Registry& r) {
   matmul.kind = "linear";
   matmul.fields = {{"param", Field::Role::kMatrix}};
   matmul.arity = 2;
-  matmul.attrs = {{"ta", 0, 0, 1, false}, {"tb", 0, 0, 1, false}};
+  matmul.attrs = {{"ta", 0, 0, 1, true, false}, {"tb", 0, 0, 1, true, false}};
   matmul.shape = product_shape;
   matmul.eval = [](const EvalArgs& a) { multiply_plain(product_of(a)); };
-  matmul.kernel = [](const EvalArgs& a) { multiply(product_of(a)); };
+  matmul.kernel = [](const EvalArgs& a) { multiply(product_of(a), a.hooks.poll); };
   matmul.cost = [](const std::vector<Shape>& in, Shape out) {
     const double inner =
         out.rows > 0 ? static_cast<double>(in[0].size()) / static_cast<double>(out.rows) : 0;
@@ -97,7 +97,7 @@ void check_repeats(Shape small, Shape large) {
               "They are " + to_string(small) + " and " + to_string(large) + ".");
 }
 
-void register_sums(Registry& r) {
+void register_row_sums(Registry& r) {
   Op& row_sums = r.add("row_sums");
   row_sums.shape = [](const std::vector<Shape>& in, const double*) { return Shape{in[0].rows, 1}; };
   row_sums.eval = [](const EvalArgs& a) { sum_rows(a.in[0], a.out); };
@@ -106,7 +106,9 @@ void register_sums(Registry& r) {
     return {b.op("expand_like", {v.dy, v.in[0]})};
   };
   row_sums.doc = "The sum of each row, as one column.";
+}
 
+void register_sum_like(Registry& r) {
   Op& sum_like = r.add("sum_like");
   sum_like.arity = 2;
   sum_like.shape = [](const std::vector<Shape>& in, const double*) {
@@ -120,7 +122,9 @@ void register_sums(Registry& r) {
   };
   sum_like.in_place = true;
   sum_like.doc = "The first operand summed down to the shape of the second.";
+}
 
+void register_expand_like(Registry& r) {
   Op& expand_like = r.add("expand_like");
   expand_like.arity = 2;
   expand_like.shape = [](const std::vector<Shape>& in, const double*) {
@@ -142,7 +146,9 @@ void register_sums(Registry& r) {
     return {b.op("sum_like", {v.dy, v.in[0]}), kNoValue};
   };
   expand_like.doc = "The first operand repeated to the shape of the second.";
+}
 
+void register_like_another(Registry& r) {
   Op& same_shape = r.add("same_shape");
   same_shape.arity = 2;
   same_shape.shape = [](const std::vector<Shape>& in, const double*) {
@@ -172,7 +178,10 @@ void register_sums(Registry& r) {
 
 void register_matrix(Registry& r) {
   register_product(r);
-  register_sums(r);
+  register_row_sums(r);
+  register_sum_like(r);
+  register_expand_like(r);
+  register_like_another(r);
 }
 
 }  // namespace moriejit

@@ -9,7 +9,7 @@ namespace moriejit {
 void register_random(Registry& r) {
   Op& uniform = r.add("uniform_like");
   uniform.shape = [](const std::vector<Shape>& in, const double*) { return in[0]; };
-  uniform.eval = [](const EvalArgs& a) { (*a.uniform)(a.out, a.shape.size()); };
+  uniform.eval = [](const EvalArgs& a) { a.hooks.uniform(a.out, a.shape.size()); };
   uniform.cost = [](const std::vector<Shape>&, Shape out) {
     return 5 * static_cast<double>(out.size());
   };
@@ -20,7 +20,7 @@ void register_random(Registry& r) {
   Op& dropout = r.add("dropout");
   dropout.kind = "dropout";
   dropout.arity = 2;
-  dropout.attrs = {{"p", 0.5, 0, 1}, {"training", 0, 0, 1}};
+  dropout.attrs = {{"p", 0.5, 0, 1}, {"training", 0, 0, 1, true}};
   dropout.lower = [](Builder& b, const Op& op, const std::vector<ValueId>& args,
                      const std::vector<double>& attrs) {
     if (attrs[1] == 0) return args[0];

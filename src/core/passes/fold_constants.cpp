@@ -21,11 +21,11 @@ bool can_fold(const Graph& graph, const Node& node, double limit) {
   return true;
 }
 
-Buffer evaluate_node(const Graph& graph, const Node& node) {
+Buffer evaluate_node(const Graph& graph, const Node& node, const Hooks& hooks) {
   std::vector<View> args;
   for (ValueId arg : node.args) args.push_back({graph.node(arg).data.get(), graph.node(arg).shape});
   Tensor result(node.shape);
-  node.op->run()({args.data(), node.attrs.data(), result.data(), node.shape});
+  node.op->run()({args.data(), node.attrs.data(), result.data(), node.shape, hooks});
   return result.buffer();
 }
 
@@ -33,6 +33,8 @@ Buffer evaluate_node(const Graph& graph, const Node& node) {
 
 Graph fold_constants(const Graph& graph, PassContext& context) {
   Rebuild rebuild(graph);
+  Hooks hooks;
+  hooks.poll = context.poll;
   for (ValueId id = 0; id < graph.size(); ++id) {
     // In the new graph: what was folded before counts as a constant here.
     const Node node = rebuild.renamed(id);
@@ -40,9 +42,9 @@ Graph fold_constants(const Graph& graph, PassContext& context) {
       rebuild.keep(id);
       continue;
     }
-    if (context.poll) context.poll();
     const std::string name = folded_name(rebuild.graph(), node);
-    rebuild.replace(id, rebuild.builder().constant(name, evaluate_node(rebuild.graph(), node)));
+    rebuild.replace(id,
+                    rebuild.builder().constant(name, evaluate_node(rebuild.graph(), node, hooks)));
     context.notes.push_back("evaluated " + name + " = " + node.op->name + "(...)");
   }
   return rebuild.finish();

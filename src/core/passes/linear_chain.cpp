@@ -89,80 +89,87 @@ std::vector<size_t> cheapest_cuts(const std::vector<double>& dims, double rows, 
   return cuts;
 }
 
-std::vector<size_t> cut_chain(const Graph& graph, const Chain& chain, PassContext& context) {
-  const std::vector<double> dims = chain_dims(graph, chain);
-  if (context.mode == Mode::kMaxAutotune) {
-    const double rows = static_cast<double>(graph.node(chain[0]).shape.rows);
-    return cheapest_cuts(dims, rows, context.constant_limit);
-  }
-  if (dims.front() * dims.back() <= context.constant_limit) return {0, chain.size()};
-  if (chain.size() > 1) {
-    context.refused.push_back(
-        {origins(graph, chain),
-         "their product would hold " + number_text(dims.front() * dims.back()) + " numbers"});
-  }
-  return {0};
+struct Segment {
+  Chain chain;
+  ChainTree tree;
+};
+
+std::vector<size_t> cut_points(const Graph& graph, const Chain& chain, const PassContext& context) {
+  if (context.mode != Mode::kMaxAutotune) return {0, chain.size()};
+  const double rows = static_cast<double>(graph.node(chain[0]).shape.rows);
+  return cheapest_cuts(chain_dims(graph, chain), rows, context.constant_limit);
 }
 
-// A segment's product with what flows in, as nodes of the new graph.
-class SegmentBuilder {
- public:
-  SegmentBuilder(const Graph& old, Rebuild& rebuild) : old_(old), rebuild_(rebuild) {}
-
-  void build(const Chain& chain, size_t begin, size_t end) {
-    const Chain segment(chain.begin() + static_cast<std::ptrdiff_t>(begin),
-                        chain.begin() + static_cast<std::ptrdiff_t>(end));
-    Builder& b = rebuild_.builder();
-    b.set_origin(origins(old_, segment));
-    const ValueId flow = rebuild_.value(old_.node(segment.front()).args[0]);
-    const ValueId product = b.op("matmul", {flow, product_of(segment)});
-    b.set_origin({});
-    rebuild_.replace(segment.back(), product);
+// The most numbers that a product of the tree holds.
+double largest_product(const std::vector<double>& dims, const ChainTree& tree) {
+  using Span = std::pair<size_t, size_t>;
+  std::vector<Span> spans;
+  for (size_t k = 0; k + 1 < dims.size(); ++k) spans.emplace_back(k, k + 1);
+  double largest = 0;
+  for (const ChainTree::Pair& pair : tree.products) {
+    const Span span(spans[static_cast<size_t>(pair.left)].first,
+                    spans[static_cast<size_t>(pair.right)].second);
+    largest = std::max(largest, dims[span.first] * dims[span.second]);
+    spans.push_back(span);
   }
+  return largest;
+}
 
- private:
-  ValueId product_of(const Chain& segment) {
-    std::vector<ValueId> values;  // the matrices, then the products in order
-    for (ValueId id : segment) values.push_back(rebuild_.value(old_.node(id).args[1]));
-    const ChainTree tree = matrix_chain_tree(chain_dims(old_, segment));
-    for (const auto& pair : tree.products) {
-      values.push_back(rebuild_.builder().op("matmul", {values[static_cast<size_t>(pair.left)],
-                                                        values[static_cast<size_t>(pair.right)]}));
+// The segments of a chain that become one product each.
+void add_segments(const Graph& graph, const Chain& chain, PassContext& context,
+                  std::vector<Segment>* segments) {
+  const std::vector<size_t> cuts = cut_points(graph, chain, context);
+  for (size_t s = 1; s < cuts.size(); ++s) {
+    const auto at = [&chain](size_t k) { return chain.begin() + static_cast<std::ptrdiff_t>(k); };
+    Segment segment{{at(cuts[s - 1]), at(cuts[s])}, {}};
+    if (segment.chain.size() < 2) continue;
+    const std::vector<double> dims = chain_dims(graph, segment.chain);
+    segment.tree = matrix_chain_tree(dims, context.poll);
+    const double largest = largest_product(dims, segment.tree);
+    if (largest > context.constant_limit) {
+      context.refused.push_back({origins(graph, segment.chain),
+                                 "their product would hold " + number_text(largest) + " numbers"});
+      continue;
     }
-    return values.back();
+    context.notes.push_back("made one product of " + std::to_string(segment.chain.size()));
+    segments->push_back(std::move(segment));
   }
+}
 
-  const Graph& old_;
-  Rebuild& rebuild_;
-};
-
-struct Segment {
-  const Chain* chain;
-  size_t begin, end;
-};
+// A segment's product with what flows into it, as nodes of the new graph.
+ValueId build_segment(const Graph& old, const Segment& segment, Rebuild* rebuild) {
+  Builder& b = rebuild->builder();
+  std::vector<ValueId> values;  // the matrices, then the products in order
+  for (ValueId id : segment.chain) values.push_back(rebuild->value(old.node(id).args[1]));
+  for (const ChainTree::Pair& pair : segment.tree.products) {
+    values.push_back(b.op("matmul", {values[static_cast<size_t>(pair.left)],
+                                     values[static_cast<size_t>(pair.right)]}));
+  }
+  b.set_origin(origins(old, segment.chain));
+  const ValueId flow = rebuild->value(old.node(segment.chain.front()).args[0]);
+  const ValueId product = b.op("matmul", {flow, values.back()});
+  b.set_origin({});
+  return product;
+}
 
 }  // namespace
 
 Graph linear_chain(const Graph& graph, PassContext& context) {
-  const std::vector<Chain> chains = find_chains(graph, context);
+  std::vector<Segment> segments;
+  for (const Chain& chain : find_chains(graph, context)) {
+    add_segments(graph, chain, context, &segments);
+  }
+  // Where each segment ends; its other products vanish.
+  std::vector<const Segment*> ends(graph.nodes.size(), nullptr);
   std::vector<bool> vanishes(graph.nodes.size(), false);
-  std::vector<Segment> ends(graph.nodes.size(), {nullptr, 0, 0});
-  for (const Chain& chain : chains) {
-    const std::vector<size_t> cuts = cut_chain(graph, chain, context);
-    for (size_t s = 1; s < cuts.size(); ++s) {
-      const size_t begin = cuts[s - 1], end = cuts[s];
-      if (end - begin < 2) continue;
-      for (size_t k = begin; k < end; ++k) vanishes[static_cast<size_t>(chain[k])] = true;
-      ends[static_cast<size_t>(chain[end - 1])] = {&chain, begin, end};
-      context.notes.push_back("made one product of " + std::to_string(end - begin));
-    }
+  for (const Segment& segment : segments) {
+    for (ValueId id : segment.chain) vanishes[static_cast<size_t>(id)] = true;
+    ends[static_cast<size_t>(segment.chain.back())] = &segment;
   }
   Rebuild rebuild(graph);
-  SegmentBuilder segments(graph, rebuild);
   for (ValueId id = 0; id < graph.size(); ++id) {
-    const Segment& segment = ends[static_cast<size_t>(id)];
-    if (segment.chain != nullptr) {
-      segments.build(*segment.chain, segment.begin, segment.end);
+    if (const Segment* segment = ends[static_cast<size_t>(id)]) {
+      rebuild.replace(id, build_segment(graph, *segment, &rebuild));
     } else if (!vanishes[static_cast<size_t>(id)]) {
       rebuild.keep(id);
     }
