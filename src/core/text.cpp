@@ -300,10 +300,10 @@ class Parser {
     } while (s.accept(","));
     s.expect(")");
     if (static_cast<int>(args.size()) != op->arity) {
-      format_error(
-          s.number(),
-          "The operands of `" + op_name + "` must be " + std::to_string(op->arity) + " in number.",
-          std::to_string(args.size()));
+      format_error(s.number(),
+                   "`" + op_name + "` must have " + std::to_string(op->arity) +
+                       (op->arity == 1 ? " operand." : " operands."),
+                   std::to_string(args.size()));
     }
     add(s, name, *op, args, attributes(s, *op));
   }

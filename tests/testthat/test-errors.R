@@ -1,6 +1,5 @@
 # The errors that are about ops. Their texts are in _snaps/errors.md.
 
-
 test_that("unknown kinds", {
   x <- matrix(0, 2, 2)
   expect_refused(morie_geron_trace(list(op("relu"), op("rleu")), x), "unsupported", 1L, "rleu")

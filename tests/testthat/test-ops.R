@@ -80,7 +80,6 @@ cases <- list(
   )
 )
 
-
 # The central difference, extrapolated once (Richardson).
 difference <- function(f, v) {
   slope <- function(i, h) {
