@@ -134,6 +134,7 @@ as_op_list.prcomp <- function(x, ...) {
   call <- rlang::current_env()
   refuse_arguments(...length(), call)
   check_model_class(x, c("prcomp", "irlba_prcomp"), "prcomp", call)
+  check_parts(is.list(x) && is.matrix(x$rotation) && is.numeric(x$rotation), "rotation", call)
   # center and scale are FALSE where they were not asked for
   c(
     if (is.numeric(x$center)) list(list(kind = "bias", param = -as.numeric(x$center))),
@@ -148,7 +149,9 @@ as_op_list.lm <- function(x, ...) {
   call <- rlang::current_env()
   refuse_arguments(...length(), call)
   check_model_class(x, c("lm", "mlm", "aov", "maov", "rlm"), "lm", call)
+  check_parts(is.list(x), "terms", call)
   check_plain_predictors(x, call)
+  check_parts(has_coefficients(x), "coefficients", call)
   linear_predictor_ops(x)
 }
 
@@ -158,7 +161,10 @@ as_op_list.glm <- function(x, ...) {
   call <- rlang::current_env()
   refuse_arguments(...length(), call)
   check_model_class(x, c("glm", "lm", "negbin"), "glm", call)
+  check_parts(is.list(x), "terms", call)
   check_plain_predictors(x, call)
+  check_parts(has_coefficients(x), "coefficients", call)
+  check_parts(is.list(x$family) && is.function(x$family$linkinv), "family", call)
   c(linear_predictor_ops(x), inverse_link_ops(x$family))
 }
 
@@ -168,6 +174,7 @@ as_op_list.nnet <- function(x, ...) {
   call <- rlang::current_env()
   refuse_arguments(...length(), call)
   check_model_class(x, c("nnet", "nnet.formula", "multinom"), "nnet", call)
+  check_parts(is.list(x) && length(x$n) == 3L && length(x$wts) == length(x$conn), "wts", call)
   check_net(x, call)
   if (inherits(x, "nnet.formula")) {
     check_plain_predictors(x, call)
@@ -224,6 +231,30 @@ check_model_class <- function(x, known, base, call) {
       call = call
     )
   }
+}
+
+# A fit that lacks what its class has, or was changed by hand, must not be guessed at.
+check_parts <- function(whole, part, call) {
+  if (!isTRUE(whole)) {
+    abort_moriejit(
+      "unsupported",
+      c(
+        "A fitted model must be as its fitting function made it.",
+        x = paste0("Its `", part, "` is missing or of another form.")
+      ),
+      call = call
+    )
+  }
+}
+
+# The intercept, if there is one, comes first; the rest are predictors.
+has_coefficients <- function(x) {
+  if (!is.numeric(x$coefficients)) {
+    return(FALSE)
+  }
+  named <- rownames(as.matrix(x$coefficients))
+  length(named) == NROW(x$coefficients) &&
+    identical(which(named == "(Intercept)"), seq_len(attr(x$terms, "intercept")))
 }
 
 # Models of a formula -----------------------------------------------------------------------------

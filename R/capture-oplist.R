@@ -20,7 +20,8 @@
 #' | `list(kind = "bias", param = b)` | adds `b[j]` to column `j` |
 #' | `list(kind = "scale", param = s)` | multiplies column `j` by `s[j]` |
 #' | `list(kind = "relu")` | `max(x, 0)`; `NaN`, `NA` and `-0` stay |
-#' | kinds `"tanh"`, `"sigmoid"`, `"softplus"`, `"silu"`, `"gelu"`, `"exp"`, `"pnorm"` | by element |
+#' | kinds `"tanh"`, `"sigmoid"`, `"softplus"`, `"silu"`, `"gelu"` | by element |
+#' | kinds `"exp"`, `"pnorm"` | by element |
 #' | `list(kind = "elu", alpha = 1)` | `x` above 0, `alpha * (exp(x) - 1)` below |
 #' | `list(kind = "leaky_relu", negative_slope = 0.01)` | `x` above 0, that times `x` below |
 #' | kinds `"softmax"`, `"log_softmax"` | by row |
@@ -41,7 +42,9 @@
 #' replay, compiled run); it should be a function of its argument. Random draws
 #' (training dropout, functions that draw) come from R's stream.
 #' `morie_geron_run_graph()` and [morie_geron_backward()] draw as plain R would;
-#' functions that trace or compile leave the stream as they found it.
+#' functions that trace or compile leave the stream as they found it. (What R
+#' does not keep in `.Random.seed`, the spare value of
+#' `RNGkind(normal.kind = "Box-Muller")`, can't be put back.)
 #'
 #' @param model A list of ops; see below, and [as_op_list()] for fitted models.
 #' @param example_inputs The matrix to trace with: numeric, integer or logical,
@@ -226,7 +229,9 @@ morie_geron_torch_compile <- function(model, mode = "default", example_inputs) {
     warn_moriejit(
       "fusion_rejected",
       c(
-        paste0("Ops ", format_indices(run$ops), " (indices from 0, kind \"linear\") stay separate."),
+        paste0(
+          "Ops ", format_indices(run$ops), " (indices from 0, kind \"linear\") stay separate."
+        ),
         x = paste0("Fused, ", run$reason, ".")
       ),
       ops = run$ops
@@ -258,7 +263,7 @@ morie_geron_torch_compile <- function(model, mode = "default", example_inputs) {
 
 match_mode <- function(mode, call = rlang::caller_env()) {
   modes <- c("default", "reduce-overhead", "max-autotune")
-  if (!rlang::is_string(mode) || !tolower(mode) %in% modes) {
+  if (!rlang::is_string(mode) || !validUTF8(mode) || !tolower(mode) %in% modes) {
     abort_moriejit(
       "input",
       c(

@@ -30,6 +30,9 @@ user_frame <- function() {
 
 # "Op 2 of 3 (index 1, kind "linear")": users count from 1, graphs from 0.
 op_label <- function(index, total, kind) {
+  if (nchar(kind) > 40L) {
+    kind <- paste0(substr(kind, 1L, 40L), "...")
+  }
   sprintf("Op %d of %d (index %d, kind \"%s\")", index + 1L, total, index, kind)
 }
 
@@ -57,27 +60,33 @@ raise_core_error <- function(class, rule, found, hint, index, total, kind) {
 # What a value is, in a few words, for "found".
 describe <- function(x) {
   if (is.null(x)) {
-    return("NULL")
-  }
-  if (is.function(x)) {
-    return("a function")
-  }
-  if (is.data.frame(x)) {
-    return("a data frame")
-  }
-  if (rlang::is_string(x) && is.null(dim(x))) {
-    return(paste0("\"", x, "\""))
-  }
-  what <- if (is.object(x)) paste0("<", class(x)[[1]], ">") else typeof(x)
-  if (length(dim(x)) >= 2L) {
-    paste0("a ", paste(dim(x), collapse = " x "), " array of type ", what)
-  } else if (is.atomic(x) && length(x) == 1L) {
-    paste0(format(x), " (", what, ")")
-  } else if (is.object(x)) {
-    paste0("an object of class ", what, " and length ", length(x))
-  } else if (is.vector(x)) {
-    paste0("a vector of type ", what, " and length ", length(x))
+    "NULL"
+  } else if (is.function(x)) {
+    "a function"
+  } else if (is.data.frame(x)) {
+    "a data frame"
+  } else if (length(dim(x)) >= 2L) {
+    paste0("a ", paste(dim(x), collapse = " x "), " array of type ", type_label(x))
+  } else if (rlang::is_string(x)) {
+    paste0("\"", x, "\"")
   } else {
-    paste0("of type ", what)
+    describe_vector(x)
   }
+}
+
+describe_vector <- function(x) {
+  size <- paste0(type_label(x), " and length ", length(x))
+  if (is.atomic(x) && length(x) == 1L) {
+    paste0(format(x), " (", type_label(x), ")")
+  } else if (is.object(x)) {
+    paste0("an object of class ", size)
+  } else if (is.vector(x)) {
+    paste0("a vector of type ", size)
+  } else {
+    paste0("of type ", type_label(x))
+  }
+}
+
+type_label <- function(x) {
+  if (is.object(x)) paste0("<", class(x)[[1]], ">") else typeof(x)
 }

@@ -25,8 +25,8 @@
 #' `moriejit_shape_error`, `moriejit_callable_error` (an R function in a model
 #' that fails or gives no numeric matrix), `moriejit_input_error` (arguments),
 #' `moriejit_graph_error`, `moriejit_format_error` (a graph's text),
-#' `moriejit_memory_error` or `moriejit_internal_error`. Those about an op have the fields `op_index`
-#' (counted from 0, as in a graph) and `op_kind`.
+#' `moriejit_memory_error` or `moriejit_internal_error`. Those about an op have
+#' the fields `op_index` (counted from 0, as in a graph) and `op_kind`.
 #'
 #' @useDynLib moriejit, .registration = TRUE
 #' @importFrom Rcpp evalCpp

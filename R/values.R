@@ -22,6 +22,10 @@ as_input_matrix <- function(x, argument) {
     refuse(paste0("It is ", describe(x), "."))
   }
   x <- as.matrix(x)
+  # A class may have an as.matrix() that gives anything.
+  if (!is_number_like(x) || length(dim(x)) != 2L) {
+    refuse(paste0("as.matrix() gives ", describe(x), "."))
+  }
   storage.mode(x) <- "double"
   structure(as.vector(x), dim = dim(x), dimnames = dimnames(x))
 }
@@ -44,7 +48,8 @@ call_callable <- function(f, args, index, total) {
     error = function(cnd) refuse("The function failed.", parent = cnd)
   )
   if (!is.matrix(value) || !is.numeric(value) || !is_number_like(value)) {
-    refuse("The function must return a numeric matrix.", paste0("It returned ", describe(value), "."))
+    found <- paste0("It returned ", describe(value), ".")
+    refuse("The function must return a numeric matrix.", found)
   }
   if (is.object(value)) as_input_matrix(value, "value") else value
 }

@@ -347,7 +347,13 @@ ParsedModel parse_model(SEXP model) {
 
 Hooks r_hooks() {
   Hooks hooks;
-  hooks.poll = [] { Rcpp::checkUserInterrupt(); };
+  // Not Rcpp's own check, which turns a time limit into an interrupt.
+  hooks.poll = [] {
+    Rcpp::unwindProtect([] {
+      R_CheckUserInterrupt();
+      return R_NilValue;
+    });
+  };
   hooks.uniform = [](double* out, int64_t count) {
     const Rcpp::RNGScope scope;
     for (int64_t i = 0; i < count; ++i) out[i] = unif_rand();

@@ -37,7 +37,7 @@ Rcpp::List graph_list(const ParsedModel& model, const Capture& capture) {
 
 // The product of fused ops as a linear op, named as R's own product would be.
 Rcpp::RObject fused_op(const ParsedModel& model, const Node& product, const std::vector<int>& ops) {
-  const auto matrix_of = [&model](int index) {
+  const auto matrix_of = [&model](int index) -> Rcpp::RObject {
     return Rcpp::List(model.given[static_cast<size_t>(index)])["param"];
   };
   const Rcpp::RObject param = copy_matrix({product.data.get(), product.shape});

@@ -131,7 +131,11 @@ Names run_plan(Program& program, const Plan& plan, const std::vector<View>& inpu
 }
 
 Rcpp::RObject run_program(Program& program, const Rcpp::RObject& x) {
-  if (program.model.ops.empty()) return x;  // it does not even say how many columns
+  if (program.model.ops.empty()) {  // it does not even say how many columns
+    const Rcpp::RObject copy = copy_matrix(view_of(x));
+    set_names(copy, names_of(x));
+    return copy;
+  }
   Results results;
   const Names names = run_plan(program, program.plan, {view_of(x)}, names_of(x), results);
   set_names(results.values[0], names);

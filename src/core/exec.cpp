@@ -1,6 +1,7 @@
 #include "core/exec.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/error.h"
@@ -141,34 +142,25 @@ class Run {
 
 double* Workspace::acquire(int64_t size) {
   size = std::max<int64_t>(size, 1);
-  Block* best = nullptr;
-  for (Block& block : blocks_) {
-    const bool fits = !block.busy && block.size >= size;
-    if (fits && (best == nullptr || block.size < best->size)) best = &block;
+  const auto fits = free_.lower_bound(size);
+  if (fits != free_.end()) {
+    double* data = fits->second;
+    free_.erase(fits);
+    return data;
   }
-  if (best == nullptr) {
-    // A free block that is too small would only be held in vain.
-    const auto small = std::find_if(blocks_.begin(), blocks_.end(),
-                                    [](const Block& block) { return !block.busy; });
-    if (small != blocks_.end()) blocks_.erase(small);
-    blocks_.push_back(
-        {std::unique_ptr<double[]>(new double[static_cast<size_t>(size)]), size, false});
-    best = &blocks_.back();
+  if (!free_.empty()) {  // a free block that is too small would only be held in vain
+    const auto largest = std::prev(free_.end());
+    blocks_.erase(largest->second);
+    free_.erase(largest);
   }
-  best->busy = true;
-  return best->data.get();
+  std::unique_ptr<double[]> fresh(new double[static_cast<size_t>(size)]);
+  double* data = fresh.get();
+  blocks_[data] = {std::move(fresh), size};
+  return data;
 }
 
-void Workspace::release(const double* data) {
-  for (Block& block : blocks_) {
-    if (block.data.get() == data) block.busy = false;
-  }
-}
-
-int64_t Workspace::capacity() const {
-  int64_t total = 0;
-  for (const Block& block : blocks_) total += block.size;
-  return total;
+void Workspace::release(double* data) {
+  free_.emplace(blocks_.at(data).size, data);
 }
 
 Buffer call_host(const Graph& graph, ValueId id, const std::vector<View>& args) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "core/hooks.h"
@@ -15,17 +17,16 @@ namespace moriejit {
 class Workspace {
  public:
   double* acquire(int64_t size);
-  void release(const double* data);
-  int64_t capacity() const;  // in doubles
+  void release(double* data);
   int64_t blocks() const { return static_cast<int64_t>(blocks_.size()); }
 
  private:
   struct Block {
     std::unique_ptr<double[]> data;
     int64_t size;
-    bool busy;
   };
-  std::vector<Block> blocks_;
+  std::unordered_map<const double*, Block> blocks_;
+  std::multimap<int64_t, double*> free_;  // by size
 };
 
 // Gives the memory for output k of the given shape.

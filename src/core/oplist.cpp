@@ -113,7 +113,7 @@ class Capturer {
   void add(const ListOp& op, int index) {
     const Op* record = find_kind(op.kind);
     if (record == nullptr) {
-      throw Error(ErrorKind::kUnsupported, "There is no op of kind \"" + op.kind + "\".", "",
+      throw Error(ErrorKind::kUnsupported, "There is no op of this kind.", "",
                   "Known kinds: " + known_kinds() + ". Any other step can be an R function.");
     }
     builder_.set_origin({index});

@@ -1,7 +1,5 @@
 #include "core/text.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -10,41 +8,16 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/error.h"
 #include "core/op.h"
-#include "core/verify.h"
 
 namespace moriejit {
 namespace {
 
 // R's NA is a NaN with this payload; the text keeps it apart from NaN.
-double na_value() {
-  const uint64_t bits = 0x7FF00000000007A2ULL;
-  double value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 bool is_na(double value) {
   uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return std::isnan(value) && (bits & 0xFFFFFFFFULL) == 1954;
-}
-
-std::string type_text(Shape shape) {
-  return "f64[" + std::to_string(shape.rows) + "," + std::to_string(shape.cols) + "]";
-}
-
-// FNV-1a over the bytes.
-std::string hash_text(const double* data, int64_t count) {
-  uint64_t hash = 0xcbf29ce484222325ULL;
-  const unsigned char* bytes = reinterpret_cast<const unsigned char*>(data);
-  for (size_t i = 0; i < static_cast<size_t>(count) * sizeof(double); ++i) {
-    hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
-  }
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return text;
 }
 
 std::string values_text(const Node& node) {
@@ -94,271 +67,23 @@ std::string join(const std::vector<ValueId>& ids, const std::vector<std::string>
   return text;
 }
 
-[[noreturn]] void format_error(int line, const std::string& rule, const std::string& found) {
-  throw Error(ErrorKind::kFormat, rule, "Line " + std::to_string(line) + " has " + found + ".");
+}  // namespace
+
+std::string type_text(Shape shape) {
+  return "f64[" + std::to_string(shape.rows) + "," + std::to_string(shape.cols) + "]";
 }
 
-// Reads one line from left to right.
-class Scanner {
- public:
-  Scanner(const std::string& line, int number) : line_(line), number_(number) { skip_space(); }
-
-  bool at_end() const { return at_ >= line_.size(); }
-  int number() const { return number_; }
-
-  bool accept(const std::string& token) {
-    if (line_.compare(at_, token.size(), token) != 0) return false;
-    at_ += token.size();
-    skip_space();
-    return true;
+// FNV-1a over the bytes.
+std::string hash_text(const double* data, int64_t count) {
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  const unsigned char* bytes = reinterpret_cast<const unsigned char*>(data);
+  for (size_t i = 0; i < static_cast<size_t>(count) * sizeof(double); ++i) {
+    hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
   }
-
-  void expect(const std::string& token) {
-    if (!accept(token)) format_error(number_, "The text must have \"" + token + "\" here.", rest());
-  }
-
-  // Letters, digits, dots and underscores, or % and a number.
-  std::string name() {
-    const size_t start = at_;
-    if (at_ < line_.size() && line_[at_] == '%') ++at_;
-    while (at_ < line_.size() && is_name_char(line_[at_])) ++at_;
-    if (at_ == start) format_error(number_, "The text must have a name here.", rest());
-    const std::string text = line_.substr(start, at_ - start);
-    skip_space();
-    return text;
-  }
-
-  double number_value() {
-    if (accept("NA")) return na_value();
-    const char* start = line_.c_str() + at_;
-    char* end = nullptr;
-    const double value = std::strtod(start, &end);
-    if (end == start) format_error(number_, "The text must have a number here.", rest());
-    at_ += static_cast<size_t>(end - start);
-    skip_space();
-    return value;
-  }
-
-  int64_t dimension() {
-    const double value = number_value();
-    if (!(value >= 0 && value <= 2147483647.0 && value == std::floor(value))) {
-      format_error(number_, "A dimension must be a whole number from 0 to 2147483647.",
-                   number_text(value));
-    }
-    return static_cast<int64_t>(value);
-  }
-
-  std::string rest() const {
-    return at_end() ? "nothing more" : "\"" + line_.substr(at_, 40) + "\"";
-  }
-
- private:
-  static bool is_name_char(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-  }
-  void skip_space() {
-    while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t')) ++at_;
-  }
-
-  const std::string& line_;
-  int number_;
-  size_t at_ = 0;
-};
-
-class Parser {
- public:
-  explicit Parser(const Resolver& resolver) : resolver_(resolver) {}
-
-  void line(const std::string& text, int number) {
-    Scanner s(text, number);
-    if (s.at_end() || s.accept("#")) return;
-    if (done_) format_error(number, "The text must end after \"}\".", s.rest());
-    if (!open_) {
-      header(s);
-    } else if (returned_ && s.accept("}")) {
-      done_ = true;
-    } else if (returned_) {
-      format_error(number, "After \"return\" the text must have \"}\".", s.rest());
-    } else if (s.accept("const ")) {
-      constant(s);
-    } else if (s.accept("return ")) {
-      outputs(s);
-    } else {
-      node(s);
-    }
-    if (!s.at_end()) format_error(number, "The line must end here.", s.rest());
-  }
-
-  Graph finish(int lines) {
-    if (!done_) format_error(lines, "The text must end with \"}\".", "nothing more");
-    Graph graph = builder_.take();
-    verify(graph);
-    return graph;
-  }
-
- private:
-  void define(const Scanner& s, const std::string& name, ValueId id) {
-    if (!values_.emplace(name, id).second) {
-      format_error(s.number(), "Each value must have a name of its own.", "`" + name + "` again");
-    }
-  }
-
-  Shape type(Scanner& s) {
-    s.expect(":");
-    s.expect("f64[");
-    Shape shape;
-    shape.rows = s.dimension();
-    s.expect(",");
-    shape.cols = s.dimension();
-    s.expect("]");
-    return shape;
-  }
-
-  ValueId value(Scanner& s) {
-    const std::string name = s.name();
-    const auto at = values_.find(name);
-    if (at == values_.end()) {
-      format_error(s.number(), "A value must be defined before it is used.", "`" + name + "`");
-    }
-    return at->second;
-  }
-
-  void header(Scanner& s) {
-    s.expect("fn(");
-    while (!s.accept(")")) {
-      const std::string name = s.name();
-      const Shape shape = type(s);
-      define(s, name, builder_.input(name, shape));
-      s.accept(",");
-    }
-    s.expect("{");
-    open_ = true;
-  }
-
-  void constant(Scanner& s) {
-    const std::string name = s.name();
-    Buffer value{type(s), nullptr};
-    std::string hash;
-    if (s.accept("= [")) {
-      value.data = numbers(s, value.shape);
-    } else {
-      if (s.accept("= #")) hash = s.name();
-      if (resolver_) value.data = resolved(name, value.shape);
-      if (!hash.empty() &&
-          (value.data == nullptr || hash != hash_text(value.data.get(), value.shape.size()))) {
-        format_error(s.number(), "The values of a constant must be at hand and have its hash.",
-                     "`" + name + "` with hash " + hash);
-      }
-    }
-    define(s, name, builder_.constant(name, value));
-  }
-
-  // What the resolver has of another shape is not the constant.
-  std::shared_ptr<const double> resolved(const std::string& name, Shape shape) const {
-    const Buffer known = resolver_(name, shape);
-    return known.shape == shape ? known.data : nullptr;
-  }
-
-  std::shared_ptr<const double> numbers(Scanner& s, Shape shape) {
-    std::vector<double> values;
-    while (!s.accept("]")) {
-      values.push_back(s.number_value());
-      s.accept(",");
-    }
-    if (static_cast<int64_t>(values.size()) != shape.size()) {
-      format_error(s.number(), "A constant must have as many values as its type says.",
-                   std::to_string(values.size()) + " for " + to_string(shape));
-    }
-    Tensor tensor(shape);
-    std::copy(values.begin(), values.end(), tensor.data());
-    return tensor.buffer().data;
-  }
-
-  void outputs(Scanner& s) {
-    do {
-      builder_.output(value(s));
-    } while (s.accept(","));
-    returned_ = true;
-  }
-
-  void node(Scanner& s) {
-    const std::string name = s.name();
-    if (name != "%" + std::to_string(count_)) {
-      format_error(s.number(), "Nodes must be numbered in order: %" + std::to_string(count_) + ".",
-                   "`" + name + "`");
-    }
-    s.expect("=");
-    const std::string op_name = s.name();
-    const Op* op = find_op(op_name);
-    if (op == nullptr || op->calls_host) {
-      format_error(s.number(), "The op must be one that a text can name.", "`" + op_name + "`");
-    }
-    s.expect("(");
-    std::vector<ValueId> args;
-    do {
-      args.push_back(value(s));
-    } while (s.accept(","));
-    s.expect(")");
-    if (static_cast<int>(args.size()) != op->arity) {
-      format_error(s.number(),
-                   "`" + op_name + "` must have " + std::to_string(op->arity) +
-                       (op->arity == 1 ? " operand." : " operands."),
-                   std::to_string(args.size()));
-    }
-    add(s, name, *op, args, attributes(s, *op));
-  }
-
-  void add(Scanner& s, const std::string& name, const Op& op, const std::vector<ValueId>& args,
-           const std::vector<double>& attrs) {
-    ValueId id = kNoValue;
-    try {
-      id = builder_.op(op, args, attrs);
-    } catch (const Error& error) {
-      std::string found = error.found();
-      if (!found.empty() && found.back() == '.') found.pop_back();
-      format_error(s.number(), error.rule(), "`" + name + "`: " + found);
-    }
-    const Shape shape = type(s);
-    if (shape != builder_.shape(id)) {
-      format_error(s.number(),
-                   "The type must be what the op gives, " + type_text(builder_.shape(id)) + ".",
-                   type_text(shape));
-    }
-    define(s, name, id);
-    ++count_;
-  }
-
-  std::vector<double> attributes(Scanner& s, const Op& op) {
-    std::vector<double> attrs;
-    for (const Attr& attr : op.attrs) attrs.push_back(attr.default_value);
-    if (!s.accept("{")) return attrs;
-    do {
-      const std::string name = s.name();
-      const int index = attr_index(op, name);
-      if (index < 0) {
-        format_error(s.number(), "The attribute must be one of `" + op.name + "`.",
-                     "`" + name + "`");
-      }
-      s.expect("=");
-      const double given = s.number_value();
-      if (!op.attrs[static_cast<size_t>(index)].allows(given)) {
-        format_error(s.number(), "The attribute must be in its range.",
-                     "`" + name + "` = " + number_text(given));
-      }
-      attrs[static_cast<size_t>(index)] = given;
-    } while (s.accept(","));
-    s.expect("}");
-    return attrs;
-  }
-
-  const Resolver& resolver_;
-  Builder builder_;
-  std::unordered_map<std::string, ValueId> values_;
-  int count_ = 0;
-  bool open_ = false, returned_ = false, done_ = false;
-};
-
-}  // namespace
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
 
 std::string number_text(double value) {
   if (is_na(value)) return "NA";
@@ -389,20 +114,6 @@ std::string to_text(const Graph& graph) {
   }
   return "fn(" + inputs + ") {\n" + constants + body + "  return " + join(graph.outputs, names) +
          "\n}\n";
-}
-
-Graph parse_text(const std::string& text, const Resolver& resolver) {
-  Parser parser(resolver);
-  int number = 0;
-  for (size_t start = 0; start <= text.size();) {
-    size_t end = text.find('\n', start);
-    if (end == std::string::npos) end = text.size();
-    std::string line = text.substr(start, end - start);
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    parser.line(line, ++number);
-    start = end + 1;
-  }
-  return parser.finish(number);
 }
 
 }  // namespace moriejit

@@ -29,6 +29,10 @@ std::string to_text(const Graph& graph);
 // The shortest text of 15 to 17 digits that reads back as the same number.
 std::string number_text(double value);
 
+std::string type_text(Shape shape);
+// Of the bytes of the values (FNV-1a).
+std::string hash_text(const double* data, int64_t count);
+
 // Gives the values of a constant that the text has not; may give none (null data).
 using Resolver = std::function<Buffer(const std::string& name, Shape shape)>;
 

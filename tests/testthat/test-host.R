@@ -126,7 +126,9 @@ test_that("each pass reports what it did, and can be left out", {
   expect_identical(
     vapply(report, function(pass) pass$pass, ""), moriejit:::passes_impl()$name
   )
-  expect_true(all(vapply(report, function(pass) pass$changed, NA)))
+  changed <- vapply(report, function(pass) pass$changed, NA)
+  # what nobody reads is no part of a graph's structure
+  expect_identical(changed, moriejit:::passes_impl()$name != "dead_code")
   expect_gt(min(lengths(lapply(report, function(pass) pass$notes))), 0)
   without <- moriejit:::text_report_impl(text, "linear_chain", list())
   expect_length(without, length(report) - 1L)
@@ -134,4 +136,51 @@ test_that("each pass reports what it did, and can be left out", {
     moriejit:::text_report_impl(text, "no_such_pass", list()),
     class = "moriejit_unsupported_error"
   )
+})
+
+test_that("a time limit is an error, as in R", {
+  withr::defer(setTimeLimit())
+  expect_error(
+    {
+      setTimeLimit(elapsed = 0.2, transient = TRUE)
+      morie_geron_matmul_order(rep(c(10, 20, 30), 700))
+    },
+    "time limit"
+  )
+  expect_identical(morie_geron_matmul_order(c(2, 3, 4))$cost, 24)
+})
+
+test_that("texts that only look right are refused", {
+  wrong <- c(
+    "fn(x: f64[1,1]) {\n}",
+    "fn(%0: f64[1,1]) {\n  return %0\n}",
+    "fn(return: f64[1,1]) {\n  return return\n}",
+    "fn(x: f64[1,1] y: f64[1,1]) {\n  return x\n}",
+    "fn(x: f64[1,2]) {\n  const a: f64[1,2] = [1-2]\n  return x\n}",
+    "fn(x: f64[1,1]) {\n  %0 = elu(x) {alpha=1, alpha=2} : f64[1,1]\n  return %0\n}",
+    "fn(x: f64[2,5]) {\n  const w: f64[1,2] = [1, 2]\n  const b: f64[1,1] = [0]
+      %0 = layer_norm(x, w, b) : f64[2,5]\n  return %0\n}",
+    "fn(x: f64[2,5], u: f64[1,1]) {\n  %0 = dropout(x, u) : f64[2,5]\n  return %0\n}"
+  )
+  for (text in wrong) {
+    expect_error(jit_graph(text), class = "moriejit_format_error")
+  }
+})
+
+test_that("fits that were changed by hand are not guessed at", {
+  fit <- lm(mpg ~ wt + hp, mtcars)
+  turned <- within(unclass(fit), coefficients <- rev(coefficients))
+  bare <- fit
+  bare$coefficients <- NULL
+  net <- nnet::nnet(mpg ~ wt, mtcars, size = 2, linout = TRUE, trace = FALSE)
+  net$wts <- net$wts[-1]
+  logistic <- glm(am ~ wt, binomial, mtcars)
+  logistic$family <- "binomial"
+  damaged <- list(
+    structure(turned, class = "lm"), bare, net, logistic,
+    structure(list(), class = "nnet"), structure(1, class = "lm"), structure(1, class = "prcomp")
+  )
+  for (fit in damaged) {
+    expect_error(as_op_list(fit), class = "moriejit_unsupported_error")
+  }
 })

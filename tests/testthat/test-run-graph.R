@@ -63,7 +63,7 @@ test_that("a graph changed by the user is run as it is now", {
   graph[[2]]$op$param[[2]] <- 5
   model[[2]]$param[[2]] <- 5
   expect_close(morie_geron_run_graph(graph, x), plain_run(model, x))
-  graph[[3]]$op$kind <- "tanh"
+  graph[[3]]$op$kind <- graph[[3]]$kind <- "tanh"
   model[[3]]$kind <- "tanh"
   expect_close(morie_geron_run_graph(graph, x), plain_run(model, x))
   graph[[4]] <- NULL
