@@ -44,13 +44,15 @@ double logistic(double x) {
   return e / (1 + e);
 }
 
+// Written so that NaN and -0 stay.
 double rectify(double x) {
   return x < 0 ? 0 : x;
-}  // written so that NaN and -0 stay
+}
 
+// By erfc, which does not cancel in the tails.
 double normal_cdf(double x) {
   return 0.5 * std::erfc(-x * kSqrtHalf);
-}  // no cancellation in tails
+}
 
 Expr normal_density(Expr x) {
   return ((x * x) * -0.5).apply("exp") * kInvSqrtTwoPi;

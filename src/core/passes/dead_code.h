@@ -1,6 +1,6 @@
 // Drops what nobody reads.
 //
-//   %0 = tanh(x)                 %0 = relu(x)
+//   %0 = exp(x)                  %0 = relu(x)
 //   %1 = relu(x)          ->     return %0
 //   return %1
 //
