@@ -35,7 +35,7 @@
 #' `mean`, `var`) have `ncol(x)` values, or one for all columns; `weight` and
 #' `bias` of the norms may be left out. [jit_ops()] describes each kind.
 #'
-#' Everything stays a matrix. Row names of the input and column names of the
+#' An empty list is the identity. Everything stays a matrix. Row names of the input and column names of the
 #' last linear op reach the output, as in plain R.
 #'
 #' A function may be called once for each run that a call makes (capture,
@@ -53,7 +53,8 @@
 #' @param graph A graph: the `graph` of a trace, or the `compiled` of
 #'   [morie_geron_torch_compile()].
 #' @param x The matrix to run on, with as many columns as the traced one; the
-#'   number of rows may differ.
+#'   number of rows may differ. A vector is one column here too: for one row, use
+#'   `x[1, , drop = FALSE]`.
 #'
 #' @return `morie_geron_trace()`: a list of `graph` and `output`. A graph is a
 #'   list with a node for each op: `index` (from 0), `kind`, `in_shape` and
@@ -198,9 +199,10 @@ check_given <- function(..., call = rlang::caller_env()) {
 #'   [morie_geron_torchscript()].
 #' * `n_ops`, `n_compiled`: ops before and after.
 #' * `fused_runs`: nodes of `compiled` that replace several ops.
-#' * `flops_eager`, `flops_compiled`, `speedup` (their ratio, 1 where nothing
-#'   was counted), `mode`, `estimate` (`speedup` again), `n` (rows of the
-#'   input), `method`.
+#' * `flops_eager`, `flops_compiled` and `speedup`, their ratio (1 where nothing
+#'   was counted): counts by a convention, not times, see Counts.
+#' * `mode`, `estimate` (`speedup` again), `n` (rows of the input) and `method`, a
+#'   fixed label.
 #'
 #' @inheritSection morie_geron_trace Errors
 #' @references Hu, T. C. and Shing, M. T. (1984) Computation of matrix chain
@@ -303,7 +305,9 @@ format_indices <- function(ops) {
 #'   `grad_params`, with an entry for each node: the gradient of its `param`, in
 #'   the shape of the param as given, with its names; for kinds with fields of
 #'   other names (`layer_norm`, `batch_norm`) a list of the gradients of those
-#'   that were given; `NULL` where there is none.
+#'   that were given; `NULL` where there is none. The entries of a compiled
+#'   graph are those of its own nodes, some of which are fused: to train a model,
+#'   use the `graph` of a trace, whose nodes are the model's ops.
 #'
 #' @section Conventions:
 #' The derivative of `relu`, `leaky_relu` and `elu` at 0 is the one from below
@@ -331,7 +335,16 @@ format_indices <- function(ops) {
 #' back <- morie_geron_backward(graph, x)
 #' back$grad_params[[1]]
 #'
-#' # The same by finite differences.
+#' # Gradient descent on a squared error: change the params in the graph.
+#' y <- matrix(c(0.5, -0.5, 0.2, 0.1), 2)
+#' for (step in 1:100) {
+#'   error <- morie_geron_run_graph(graph, x) - y
+#'   step_back <- morie_geron_backward(graph, x, 2 * error / nrow(x))
+#'   graph[[1]]$op$param <- graph[[1]]$op$param - 0.05 * step_back$grad_params[[1]]
+#' }
+#' mean(error^2)
+#'
+#' # The gradient of sum(output) by finite differences.
 #' total <- function(w) sum(tanh(x %*% matrix(w, 2)))
 #' w <- c(1, -1, 2, 0.5)
 #' vapply(1:4, function(i) {

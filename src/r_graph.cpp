@@ -121,11 +121,15 @@ SEXP ops_impl() {
   Rcpp::List rows;
   for (const Op& op : all_ops()) {
     std::vector<std::string> fields, attrs;
+    if (op.calls_host && !op.kind.empty()) fields = {"param", "grad?"};
     for (const Field& field : op.fields) {
       fields.push_back(field.required ? field.name : field.name + "?");
     }
     for (const Attr& attr : op.attrs) {
-      if (attr.in_lists) attrs.push_back(attr.name + "=" + number_text(attr.default_value));
+      const std::string value = !attr.flag           ? number_text(attr.default_value)
+                                : attr.default_value ? "TRUE"
+                                                     : "FALSE";
+      if (attr.in_lists) attrs.push_back(attr.name + "=" + value);
     }
     rows.push_back(Rcpp::List::create(
         Rcpp::_["name"] = op.name, Rcpp::_["kind"] = op.kind, Rcpp::_["operands"] = op.arity,

@@ -47,7 +47,11 @@ Rcpp::List node_at(const Rcpp::List& graph, R_xlen_t index) {
   if (TYPEOF(given) != VECSXP) not_a_graph(which + " is not a list.");
   const Rcpp::List node(given);
   for (const char* field : {"index", "kind", "in_shape", "out_shape", "op"}) {
-    if (!node.containsElementNamed(field)) not_a_graph(which + " has no `" + field + "`.");
+    if (node.containsElementNamed(field)) continue;
+    const bool is_op = node.containsElementNamed("param") || node.size() == 1;
+    not_a_graph(
+        which + " has no `" + field + "`.",
+        is_op ? "It looks like an op list, which morie_geron_trace() makes a graph of." : "");
   }
   return node;
 }

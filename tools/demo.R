@@ -86,4 +86,4 @@ say("Gradient of the first fragment's probability of being \"", levels(glass$typ
     "\" by its oxides:")
 print(signif(back$grad_input, 3))
 
-say("\nEverything agreed. Next: vignette(\"start\", package = \"moriejit\"), or the README.")
+say("\nEverything agreed. Next: README.md, then vignettes/start.Rmd.")

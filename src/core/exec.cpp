@@ -40,7 +40,8 @@ class Run {
         throw Error(ErrorKind::kShape,
                     "`" + node.name + "` must have as many columns as when the graph was traced, " +
                         std::to_string(node.shape.cols) + ".",
-                    "It is " + to_string(inputs[i].shape) + ".");
+                    "It is " + to_string(inputs[i].shape) + ".",
+                    inputs[i].shape.cols == 1 ? "A vector counts as one column, not one row." : "");
       }
       value(graph_.inputs[i]).view = inputs[i];
       observe(graph_.inputs[i]);

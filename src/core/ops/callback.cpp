@@ -13,7 +13,8 @@ void register_callback(Registry& r) {
                        b.shape(v.in[0]))};
   };
   callback.cost = [](const std::vector<Shape>&, Shape) { return 0.0; };
-  callback.doc = "A function of the host language: called with the matrix, gives a matrix.";
+  callback.doc =
+      "An R function (of whichever language is the host): called with the matrix, gives a matrix.";
 
   Op& gradient = r.add("callback_vjp");
   gradient.arity = 2;
