@@ -35,7 +35,9 @@
 #' `mean`, `var`) have `ncol(x)` values, or one for all columns; `weight` and
 #' `bias` of the norms may be left out. [jit_ops()] describes each kind.
 #'
-#' An empty list is the identity. Everything stays a matrix. Row names of the input and column names of the
+#' An empty list is the identity. Everything stays a matrix.
+#'
+#' Row names of the input and column names of the
 #' last linear op reach the output, as in plain R.
 #'
 #' A function may be called once for each run that a call makes (capture,
