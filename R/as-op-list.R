@@ -12,8 +12,8 @@
 #' @section Input columns:
 #' An op list takes its columns **by position**, not by name, and does not look at the names: what
 #' is said below of `predict()` holds for `newdata` with these columns in this order. The row
-#' names of its first matrix are the columns to pass, in order (a net fitted on a matrix has not kept them): for an `lm()` they
-#' are `rownames(as_op_list(fit)[[1]]$param)`.
+#' names of its first matrix are the columns to pass, in order (a net fitted on a matrix has not
+#' kept them): for an `lm()` they are `rownames(as_op_list(fit)[[1]]$param)`.
 #'
 #' * [prcomp()]: the variables, in the order of `rownames(x$rotation)`. The output equals
 #'   `predict(x, newdata)`.
