@@ -76,6 +76,25 @@ std::vector<int> count_readers(const Graph& graph) {
   return readers;
 }
 
+bool has_effects(const Node& node) {
+  if (node.kind != NodeKind::kOp) return false;
+  if (!node.op->pure()) return true;
+  return std::any_of(node.regions.begin(), node.regions.end(), [](const auto& region) {
+    return std::any_of(region->nodes.begin(), region->nodes.end(), has_effects);
+  });
+}
+
+Shape infer_shape(const Graph& graph, const Node& node) {
+  if (node.op->projects) {
+    const Graph& region = *graph.node(node.args[0]).regions.back();
+    return region.node(region.outputs[static_cast<size_t>(node.attrs[0])]).shape;
+  }
+  if (!node.op->shape) return node.shape;
+  std::vector<Shape> shapes;
+  for (ValueId arg : node.args) shapes.push_back(graph.node(arg).shape);
+  return node.op->shape(shapes, node.attrs.data());
+}
+
 OpPlace place_of(const Graph& graph, ValueId id) {
   const Node& node = graph.node(id);
   OpPlace place;
@@ -103,6 +122,19 @@ bool same_structure(const Graph& a, const Graph& b) {
     if (!same_op(x, y) || !comparison.same_values(x.args, y.args)) return false;
   }
   return comparison.same_values(a.outputs, b.outputs);
+}
+
+Node Builder::make_node(const Op& op, const std::vector<ValueId>& args,
+                        std::vector<double> attrs) const {
+  for (size_t i = attrs.size(); i < op.attrs.size(); ++i) {
+    attrs.push_back(op.attrs[i].default_value);
+  }
+  Node node;
+  node.op = &op;
+  node.args = args;
+  node.attrs = std::move(attrs);
+  node.shape = infer_shape(graph_, node);
+  return node;
 }
 
 ValueId Builder::push(Node node) {
@@ -136,18 +168,8 @@ ValueId Builder::scalar(double value) {
 }
 
 ValueId Builder::op(const Op& op, const std::vector<ValueId>& args, std::vector<double> attrs) {
-  MORIEJIT_CHECK(static_cast<int>(args.size()) == op.arity && op.shape);
-  for (size_t i = attrs.size(); i < op.attrs.size(); ++i) {
-    attrs.push_back(op.attrs[i].default_value);
-  }
-  std::vector<Shape> shapes;
-  for (ValueId arg : args) shapes.push_back(shape(arg));
-  Node node;
-  node.op = &op;
-  node.args = args;
-  node.shape = op.shape(shapes, attrs.data());
-  node.attrs = std::move(attrs);
-  return push(std::move(node));
+  MORIEJIT_CHECK(op.takes(args.size()) && (op.shape || op.projects));
+  return push(make_node(op, args, std::move(attrs)));
 }
 
 ValueId Builder::op(const char* name, const std::vector<ValueId>& args, std::vector<double> attrs) {
@@ -164,12 +186,20 @@ ValueId Builder::callback(const Op& op, std::shared_ptr<Callable> callable,
   return push(std::move(node));
 }
 
+ValueId Builder::control(const Op& op, const std::vector<ValueId>& args,
+                         std::vector<std::shared_ptr<const Graph>> regions,
+                         std::vector<double> attrs) {
+  Node node = make_node(op, args, std::move(attrs));
+  node.regions = std::move(regions);
+  return push(std::move(node));
+}
+
+ValueId Builder::result(ValueId control, size_t index) {
+  return op("result", {control}, {static_cast<double>(index)});
+}
+
 ValueId Builder::copy(Node node) {
-  if (node.kind == NodeKind::kOp && node.op->shape) {
-    std::vector<Shape> shapes;
-    for (ValueId arg : node.args) shapes.push_back(shape(arg));
-    node.shape = node.op->shape(shapes, node.attrs.data());
-  }
+  if (node.kind == NodeKind::kOp) node.shape = infer_shape(graph_, node);
   const bool is_input = node.kind == NodeKind::kInput;
   const ValueId id = push(std::move(node));
   if (is_input) graph_.inputs.push_back(id);

@@ -28,6 +28,8 @@ class Callable {
 
 enum class NodeKind { kInput, kConstant, kOp };
 
+struct Graph;
+
 struct Node {
   NodeKind kind = NodeKind::kOp;
   Shape shape;
@@ -37,7 +39,10 @@ struct Node {
   std::vector<ValueId> args;           // ops: operands
   std::vector<double> attrs;           // ops: in the order of op->attrs
   std::shared_ptr<Callable> callable;  // ops that call the host
-  std::vector<int> origin;             // ops: indices of the list's ops that it stands for
+  // Ops of control flow: the programs that they run. What a region reads from outside comes in as
+  // an operand of the node, so a region is a whole graph by itself.
+  std::vector<std::shared_ptr<const Graph>> regions;
+  std::vector<int> origin;  // ops: indices of the list's ops that it stands for
 };
 
 struct Graph {
@@ -56,6 +61,14 @@ inline bool is_constant(const Graph& graph, ValueId id) {
 
 // How many operands and outputs read each value.
 std::vector<int> count_readers(const Graph& graph);
+
+// Whether running a node does more than give its value (it draws, or calls the host), itself or in
+// one of its regions: such a node is never folded, merged, dropped or moved.
+bool has_effects(const Node& node);
+
+// The shape that a node's operands give it by its op's rule; the stated one where only running
+// tells.
+Shape infer_shape(const Graph& graph, const Node& node);
 
 // Where a node came from, for error messages.
 struct OpPlace;
@@ -81,6 +94,11 @@ class Builder {
   // A node of the host's function; only running it tells its shape, so the caller states it.
   ValueId callback(const Op& op, std::shared_ptr<Callable> callable,
                    const std::vector<ValueId>& args, Shape shape);
+  // A node that runs regions; its values are read with `result`.
+  ValueId control(const Op& op, const std::vector<ValueId>& args,
+                  std::vector<std::shared_ptr<const Graph>> regions,
+                  std::vector<double> attrs = {});
+  ValueId result(ValueId control, size_t index);
   // A node of another graph whose operands are values of this one; its shape is worked out anew.
   ValueId copy(Node node);
   void output(ValueId id) { graph_.outputs.push_back(id); }
@@ -93,6 +111,7 @@ class Builder {
 
  private:
   ValueId push(Node node);
+  Node make_node(const Op& op, const std::vector<ValueId>& args, std::vector<double> attrs) const;
 
   Graph graph_;
   std::vector<int> origin_;

@@ -19,6 +19,7 @@ struct Tables {
     register_rowwise(registry);
     register_random(registry);
     register_callback(registry);
+    register_control(registry);
     for (const Op& op : registry.ops()) {
       by_name[op.name] = &op;
       if (!op.kind.empty()) by_kind[op.kind] = &op;

@@ -56,6 +56,8 @@ struct VjpArgs {
   const std::shared_ptr<Callable>& callable;
 };
 
+constexpr int kVariadic = -1;
+
 struct Op {
   using ShapeRule = std::function<Shape(const std::vector<Shape>& in, const double* attrs)>;
   using Eval = std::function<void(const EvalArgs&)>;
@@ -68,7 +70,7 @@ struct Op {
   std::string name;           // in graph text
   std::string kind;           // in op lists; empty: not in op lists
   std::vector<Field> fields;  // in op lists: operands 1, 2, ...
-  int arity = 1;
+  int arity = 1;              // kVariadic: any number of operands
   std::vector<Attr> attrs;
   // How an op of an op list becomes nodes, where that is more than one node of this op.
   Lower lower;
@@ -83,9 +85,15 @@ struct Op {
   bool shape_of_first = false;  // the result always has its first operand's shape
   bool random = false;          // draws: never folded, merged, dropped or reordered
   bool calls_host = false;      // runs a function of the host language: likewise
+  bool runs_regions = false;    // control flow: its value is a tuple that only `result` reads
+  bool projects = false;        // reads one value of a tuple: attribute 1 says which
   std::string doc;
 
   const Eval& run() const { return kernel ? kernel : eval; }
+  bool takes(size_t operands) const {
+    return arity == kVariadic || static_cast<int>(operands) == arity;
+  }
+  // Of itself; has_effects() of a node looks into its regions too.
   bool pure() const { return !random && !calls_host; }
 };
 
@@ -112,5 +120,6 @@ void register_matrix(Registry& r);
 void register_rowwise(Registry& r);
 void register_random(Registry& r);
 void register_callback(Registry& r);
+void register_control(Registry& r);
 
 }  // namespace moriejit

@@ -13,22 +13,21 @@ namespace {
 
 void verify_op(const Graph& graph, ValueId id, const Node& node) {
   const Op& op = *node.op;
-  if (static_cast<int>(node.args.size()) != op.arity) illegal(id, "wrong number of operands");
+  if (!op.takes(node.args.size())) illegal(id, "wrong number of operands");
   if (node.attrs.size() != op.attrs.size()) illegal(id, "wrong number of attributes");
   for (size_t i = 0; i < op.attrs.size(); ++i) {
     if (!op.attrs[i].allows(node.attrs[i])) {
       illegal(id, "attribute " + op.attrs[i].name + " is out of range");
     }
   }
-  std::vector<Shape> shapes;
   for (ValueId arg : node.args) {
     if (arg < 0 || arg >= id) illegal(id, "an operand that does not stand before it");
-    shapes.push_back(graph.node(arg).shape);
   }
   if (op.calls_host && node.callable == nullptr) illegal(id, "no function to call");
-  if (op.shape && op.shape(shapes, node.attrs.data()) != node.shape) {
+  const Shape shape = infer_shape(graph, node);
+  if (shape != node.shape) {
     illegal(id, "its shape is " + to_string(node.shape) + ", the rule of " + op.name + " gives " +
-                    to_string(op.shape(shapes, node.attrs.data())));
+                    to_string(shape));
   }
 }
 
