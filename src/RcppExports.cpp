@@ -11,6 +11,30 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
+// trace_arith_impl
+SEXP trace_arith_impl(std::string op, SEXP e1, SEXP e2);
+RcppExport SEXP _moriejit_trace_arith_impl(SEXP opSEXP, SEXP e1SEXP, SEXP e2SEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type e1(e1SEXP);
+    Rcpp::traits::input_parameter< SEXP >::type e2(e2SEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_arith_impl(op, e1, e2));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_math_impl
+SEXP trace_math_impl(std::string op, SEXP x, std::string type);
+RcppExport SEXP _moriejit_trace_math_impl(SEXP opSEXP, SEXP xSEXP, SEXP typeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_math_impl(op, x, type));
+    return rcpp_result_gen;
+END_RCPP
+}
 // use_r_blas_impl
 void use_r_blas_impl();
 RcppExport SEXP _moriejit_use_r_blas_impl() {
@@ -126,6 +150,70 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
+// jit_native_impl
+SEXP jit_native_impl();
+RcppExport SEXP _moriejit_jit_native_impl() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(jit_native_impl());
+    return rcpp_result_gen;
+END_RCPP
+}
+// jit_add_program_impl
+SEXP jit_add_program_impl(SEXP state, Rcpp::List spec, Rcpp::List example, int limit);
+RcppExport SEXP _moriejit_jit_add_program_impl(SEXP stateSEXP, SEXP specSEXP, SEXP exampleSEXP, SEXP limitSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type example(exampleSEXP);
+    Rcpp::traits::input_parameter< int >::type limit(limitSEXP);
+    rcpp_result_gen = Rcpp::wrap(jit_add_program_impl(state, spec, example, limit));
+    return rcpp_result_gen;
+END_RCPP
+}
+// has_native_impl
+bool has_native_impl(SEXP state);
+RcppExport SEXP _moriejit_has_native_impl(SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(has_native_impl(state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// jit_arguments_impl
+SEXP jit_arguments_impl(SEXP state, SEXP frame);
+RcppExport SEXP _moriejit_jit_arguments_impl(SEXP stateSEXP, SEXP frameSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type frame(frameSEXP);
+    rcpp_result_gen = Rcpp::wrap(jit_arguments_impl(state, frame));
+    return rcpp_result_gen;
+END_RCPP
+}
+// jit_broken_impl
+SEXP jit_broken_impl(SEXP state);
+RcppExport SEXP _moriejit_jit_broken_impl(SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(jit_broken_impl(state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// jit_call_impl
+SEXP jit_call_impl(SEXP state, SEXP frame);
+RcppExport SEXP _moriejit_jit_call_impl(SEXP stateSEXP, SEXP frameSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type frame(frameSEXP);
+    rcpp_result_gen = Rcpp::wrap(jit_call_impl(state, frame));
+    return rcpp_result_gen;
+END_RCPP
+}
 // trace_impl
 SEXP trace_impl(SEXP model, SEXP example_inputs);
 RcppExport SEXP _moriejit_trace_impl(SEXP modelSEXP, SEXP example_inputsSEXP) {
@@ -194,8 +282,250 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// trace_begin_impl
+void trace_begin_impl();
+RcppExport SEXP _moriejit_trace_begin_impl() {
+BEGIN_RCPP
+    trace_begin_impl();
+    return R_NilValue;
+END_RCPP
+}
+// trace_end_impl
+void trace_end_impl();
+RcppExport SEXP _moriejit_trace_end_impl() {
+BEGIN_RCPP
+    trace_end_impl();
+    return R_NilValue;
+END_RCPP
+}
+// tracing_impl
+bool tracing_impl();
+RcppExport SEXP _moriejit_tracing_impl() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(tracing_impl());
+    return rcpp_result_gen;
+END_RCPP
+}
+// is_traced_impl
+bool is_traced_impl(SEXP x);
+RcppExport SEXP _moriejit_is_traced_impl(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(is_traced_impl(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// has_traced_impl
+bool has_traced_impl(SEXP x);
+RcppExport SEXP _moriejit_has_traced_impl(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(has_traced_impl(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_input_impl
+SEXP trace_input_impl(std::string name, SEXP value);
+RcppExport SEXP _moriejit_trace_input_impl(SEXP nameSEXP, SEXP valueSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type value(valueSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_input_impl(name, value));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_captured_impl
+SEXP trace_captured_impl(std::string name, SEXP value);
+RcppExport SEXP _moriejit_trace_captured_impl(SEXP nameSEXP, SEXP valueSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type value(valueSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_captured_impl(name, value));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_meta_impl
+SEXP trace_meta_impl(SEXP x);
+RcppExport SEXP _moriejit_trace_meta_impl(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_meta_impl(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_emit_impl
+SEXP trace_emit_impl(std::string op, Rcpp::List args, SEXP attrs, std::string type, SEXP like, SEXP dim, SEXP names, double length);
+RcppExport SEXP _moriejit_trace_emit_impl(SEXP opSEXP, SEXP argsSEXP, SEXP attrsSEXP, SEXP typeSEXP, SEXP likeSEXP, SEXP dimSEXP, SEXP namesSEXP, SEXP lengthSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type args(argsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type attrs(attrsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type like(likeSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type dim(dimSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type names(namesSEXP);
+    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_emit_impl(op, args, attrs, type, like, dim, names, length));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_relabel_impl
+SEXP trace_relabel_impl(SEXP x, std::string type, SEXP dim, SEXP names);
+RcppExport SEXP _moriejit_trace_relabel_impl(SEXP xSEXP, SEXP typeSEXP, SEXP dimSEXP, SEXP namesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type dim(dimSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type names(namesSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_relabel_impl(x, type, dim, names));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_as_core_impl
+SEXP trace_as_core_impl(SEXP x, double rows, double cols);
+RcppExport SEXP _moriejit_trace_as_core_impl(SEXP xSEXP, SEXP rowsSEXP, SEXP colsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< double >::type cols(colsSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_as_core_impl(x, rows, cols));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_host_impl
+SEXP trace_host_impl(SEXP fun, Rcpp::List args, std::vector<int> slots, std::string op, std::string type, SEXP dim, SEXP names, double length, SEXP gradient);
+RcppExport SEXP _moriejit_trace_host_impl(SEXP funSEXP, SEXP argsSEXP, SEXP slotsSEXP, SEXP opSEXP, SEXP typeSEXP, SEXP dimSEXP, SEXP namesSEXP, SEXP lengthSEXP, SEXP gradientSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type fun(funSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type args(argsSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type slots(slotsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type dim(dimSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type names(namesSEXP);
+    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type gradient(gradientSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_host_impl(fun, args, slots, op, type, dim, names, length, gradient));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_open_region_impl
+int trace_open_region_impl();
+RcppExport SEXP _moriejit_trace_open_region_impl() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(trace_open_region_impl());
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_park_region_impl
+int trace_park_region_impl();
+RcppExport SEXP _moriejit_trace_park_region_impl() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(trace_park_region_impl());
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_close_region_impl
+SEXP trace_close_region_impl(int handle, Rcpp::List outputs);
+RcppExport SEXP _moriejit_trace_close_region_impl(SEXP handleSEXP, SEXP outputsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_close_region_impl(handle, outputs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_depth_impl
+int trace_depth_impl();
+RcppExport SEXP _moriejit_trace_depth_impl() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(trace_depth_impl());
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_drop_impl
+void trace_drop_impl(int depth);
+RcppExport SEXP _moriejit_trace_drop_impl(SEXP depthSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< int >::type depth(depthSEXP);
+    trace_drop_impl(depth);
+    return R_NilValue;
+END_RCPP
+}
+// trace_state_impl
+SEXP trace_state_impl(std::string name, std::string type, SEXP dim, SEXP names, double length);
+RcppExport SEXP _moriejit_trace_state_impl(SEXP nameSEXP, SEXP typeSEXP, SEXP dimSEXP, SEXP namesSEXP, SEXP lengthSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type dim(dimSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type names(namesSEXP);
+    Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_state_impl(name, type, dim, names, length));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_control_impl
+SEXP trace_control_impl(std::string op, Rcpp::List first, std::vector<int> regions, Rcpp::List metas);
+RcppExport SEXP _moriejit_trace_control_impl(SEXP opSEXP, SEXP firstSEXP, SEXP regionsSEXP, SEXP metasSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type regions(regionsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type metas(metasSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_control_impl(op, first, regions, metas));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_origins_impl
+SEXP trace_origins_impl(SEXP x);
+RcppExport SEXP _moriejit_trace_origins_impl(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_origins_impl(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_id_impl
+int trace_id_impl(SEXP x);
+RcppExport SEXP _moriejit_trace_id_impl(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_id_impl(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// trace_at_impl
+void trace_at_impl(std::vector<int> origin);
+RcppExport SEXP _moriejit_trace_at_impl(SEXP originSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< std::vector<int> >::type origin(originSEXP);
+    trace_at_impl(origin);
+    return R_NilValue;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
+    {"_moriejit_trace_arith_impl", (DL_FUNC) &_moriejit_trace_arith_impl, 3},
+    {"_moriejit_trace_math_impl", (DL_FUNC) &_moriejit_trace_math_impl, 3},
     {"_moriejit_use_r_blas_impl", (DL_FUNC) &_moriejit_use_r_blas_impl, 0},
     {"_moriejit_graph_text_impl", (DL_FUNC) &_moriejit_graph_text_impl, 1},
     {"_moriejit_text_check_impl", (DL_FUNC) &_moriejit_text_check_impl, 2},
@@ -207,12 +537,40 @@ static const R_CallMethodDef CallEntries[] = {
     {"_moriejit_ops_impl", (DL_FUNC) &_moriejit_ops_impl, 0},
     {"_moriejit_passes_impl", (DL_FUNC) &_moriejit_passes_impl, 0},
     {"_moriejit_set_gemm_impl", (DL_FUNC) &_moriejit_set_gemm_impl, 1},
+    {"_moriejit_jit_native_impl", (DL_FUNC) &_moriejit_jit_native_impl, 0},
+    {"_moriejit_jit_add_program_impl", (DL_FUNC) &_moriejit_jit_add_program_impl, 4},
+    {"_moriejit_has_native_impl", (DL_FUNC) &_moriejit_has_native_impl, 1},
+    {"_moriejit_jit_arguments_impl", (DL_FUNC) &_moriejit_jit_arguments_impl, 2},
+    {"_moriejit_jit_broken_impl", (DL_FUNC) &_moriejit_jit_broken_impl, 1},
+    {"_moriejit_jit_call_impl", (DL_FUNC) &_moriejit_jit_call_impl, 2},
     {"_moriejit_trace_impl", (DL_FUNC) &_moriejit_trace_impl, 2},
     {"_moriejit_run_graph_impl", (DL_FUNC) &_moriejit_run_graph_impl, 2},
     {"_moriejit_replay_impl", (DL_FUNC) &_moriejit_replay_impl, 3},
     {"_moriejit_compile_impl", (DL_FUNC) &_moriejit_compile_impl, 3},
     {"_moriejit_backward_impl", (DL_FUNC) &_moriejit_backward_impl, 3},
     {"_moriejit_matmul_order_impl", (DL_FUNC) &_moriejit_matmul_order_impl, 1},
+    {"_moriejit_trace_begin_impl", (DL_FUNC) &_moriejit_trace_begin_impl, 0},
+    {"_moriejit_trace_end_impl", (DL_FUNC) &_moriejit_trace_end_impl, 0},
+    {"_moriejit_tracing_impl", (DL_FUNC) &_moriejit_tracing_impl, 0},
+    {"_moriejit_is_traced_impl", (DL_FUNC) &_moriejit_is_traced_impl, 1},
+    {"_moriejit_has_traced_impl", (DL_FUNC) &_moriejit_has_traced_impl, 1},
+    {"_moriejit_trace_input_impl", (DL_FUNC) &_moriejit_trace_input_impl, 2},
+    {"_moriejit_trace_captured_impl", (DL_FUNC) &_moriejit_trace_captured_impl, 2},
+    {"_moriejit_trace_meta_impl", (DL_FUNC) &_moriejit_trace_meta_impl, 1},
+    {"_moriejit_trace_emit_impl", (DL_FUNC) &_moriejit_trace_emit_impl, 8},
+    {"_moriejit_trace_relabel_impl", (DL_FUNC) &_moriejit_trace_relabel_impl, 4},
+    {"_moriejit_trace_as_core_impl", (DL_FUNC) &_moriejit_trace_as_core_impl, 3},
+    {"_moriejit_trace_host_impl", (DL_FUNC) &_moriejit_trace_host_impl, 9},
+    {"_moriejit_trace_open_region_impl", (DL_FUNC) &_moriejit_trace_open_region_impl, 0},
+    {"_moriejit_trace_park_region_impl", (DL_FUNC) &_moriejit_trace_park_region_impl, 0},
+    {"_moriejit_trace_close_region_impl", (DL_FUNC) &_moriejit_trace_close_region_impl, 2},
+    {"_moriejit_trace_depth_impl", (DL_FUNC) &_moriejit_trace_depth_impl, 0},
+    {"_moriejit_trace_drop_impl", (DL_FUNC) &_moriejit_trace_drop_impl, 1},
+    {"_moriejit_trace_state_impl", (DL_FUNC) &_moriejit_trace_state_impl, 5},
+    {"_moriejit_trace_control_impl", (DL_FUNC) &_moriejit_trace_control_impl, 4},
+    {"_moriejit_trace_origins_impl", (DL_FUNC) &_moriejit_trace_origins_impl, 1},
+    {"_moriejit_trace_id_impl", (DL_FUNC) &_moriejit_trace_id_impl, 1},
+    {"_moriejit_trace_at_impl", (DL_FUNC) &_moriejit_trace_at_impl, 1},
     {NULL, NULL, 0}
 };
 

@@ -1,0 +1,270 @@
+# The body of a function, rewritten so that it can be traced: control flow goes
+# through functions that the trace supplies, and `return`, `break` and `next`
+# inside branches become plain nesting. On values that are not traced the
+# rewritten body does what the original does.
+
+# An expression in which every call of control flow is one of the trace's own.
+rewrite <- function(expr) {
+  if (!is.call(expr)) {
+    return(expr)
+  }
+  head <- expr[[1]]
+  name <- if (is.symbol(head)) as.character(head) else ""
+  rule <- rewrite_rules[[name]]
+  if (is.null(rule)) rewrite_parts(expr) else rule(expr)
+}
+
+rewrite_parts <- function(expr) {
+  for (i in seq_along(expr)) {
+    part <- expr[[i]]
+    if (is.call(part)) {
+      expr[[i]] <- rewrite(part)
+    }
+  }
+  expr
+}
+
+internal <- function(name, ...) as.call(c(list(as.symbol(name)), list(...)))
+
+quoted <- function(expr) call("quote", expr)
+
+rewrite_if <- function(expr) {
+  expr <- rewrite_parts(expr)
+  expr[[1]] <- as.symbol("jit:if")
+  expr
+}
+
+rewrite_block <- function(expr) {
+  lines <- attr(expr, "srcref")
+  parts <- as.list(expr)[-1]
+  out <- list(as.symbol("{"))
+  for (k in seq_along(parts)) {
+    if (!is.null(lines) && is.call(parts[[k]])) {
+      out <- c(out, list(internal("jit:at", line_of(lines[[k + 1L]]))))
+    }
+    out <- c(out, list(rewrite(parts[[k]])))
+  }
+  as.call(out)
+}
+
+line_of <- function(srcref) {
+  list(number = srcref[[1]], text = trimws(as.character(srcref)[[1]]))
+}
+
+rewrite_for <- function(expr) {
+  loop <- flatten_loop(expr[[4]])
+  body <- rewrite(loop$body)
+  again <- internal("jit:for", expr[[3]], as.character(expr[[2]]), quoted(body))
+  again[[2]] <- rewrite(again[[2]])
+  loop$wrap(call("for", expr[[2]], again, loop$inside(body)))
+}
+
+rewrite_while <- function(expr) {
+  endless <- identical(expr[[1]], as.symbol("repeat"))
+  loop <- flatten_loop(if (endless) expr[[2]] else expr[[3]])
+  condition <- loop$condition(if (endless) TRUE else expr[[2]])
+  body <- rewrite(loop$body)
+  again <- internal("jit:while", quoted(rewrite(condition)), quoted(body), new_loop_id())
+  loop$wrap(call("while", again, body))
+}
+
+new_loop_id <- function() {
+  trace_state$loop_id <- (if (is.null(trace_state$loop_id)) 0 else trace_state$loop_id) + 1
+  as.character(trace_state$loop_id)
+}
+
+rewrite_switch <- function(expr) {
+  expr <- rewrite_parts(expr)
+  if (length(expr) > 1L) {
+    expr[[2]] <- internal("jit:known", expr[[2]])
+  }
+  expr
+}
+
+rewrite_function <- function(expr) {
+  parts <- expr[[2]]
+  for (i in seq_along(parts)) {
+    if (is.call(parts[[i]])) {
+      parts[[i]] <- rewrite(parts[[i]])
+    }
+  }
+  call("function", parts, rewrite_body(expr[[3]]))
+}
+
+# The body of a function: `return` at the end of a branch is the branch's value.
+rewrite_body <- function(body) {
+  if (leaves_branch(body, "return")) {
+    body <- settle(list(body), settle_return)
+  }
+  rewrite(body)
+}
+
+rewrite_named <- function(name) {
+  force(name)
+  function(expr) {
+    expr <- rewrite_parts(expr)
+    expr[[1]] <- as.symbol(name)
+    expr
+  }
+}
+
+rewrite_super <- function(expr) {
+  internal("jit:super", quoted(expr[[2]]), rewrite(expr[[3]]))
+}
+
+rewrite_internal <- function(expr) {
+  internal("jit:internal", quoted(rewrite_parts(expr)))
+}
+
+rewrite_rules <- list(
+  `if` = rewrite_if,
+  `for` = rewrite_for,
+  `while` = rewrite_while,
+  `repeat` = rewrite_while,
+  `{` = rewrite_block,
+  `switch` = rewrite_switch,
+  `function` = rewrite_function,
+  `&&` = rewrite_named("jit:and"),
+  `||` = rewrite_named("jit:or"),
+  `<<-` = rewrite_super,
+  `.Internal` = rewrite_internal,
+  `quote` = function(expr) expr,
+  `bquote` = function(expr) expr,
+  `~` = function(expr) expr
+)
+
+# `return`, `break` and `next` ------------------------------------------------
+
+is_call_of <- function(expr, names) {
+  is.call(expr) && is.symbol(expr[[1]]) && as.character(expr[[1]]) %in% names
+}
+
+# Whether a branch of an `if`, or a loop, leaves by one of the words.
+leaves_branch <- function(expr, words, inside = FALSE) {
+  if (!is.call(expr) || is_call_of(expr, c("function", "quote", "bquote"))) {
+    return(FALSE)
+  }
+  if (is_call_of(expr, words)) {
+    return(inside)
+  }
+  if (is_call_of(expr, c("for", "while", "repeat"))) {
+    words <- setdiff(words, c("break", "next"))
+    inside <- TRUE
+  }
+  if (length(words) == 0L) {
+    return(FALSE)
+  }
+  inside <- inside || is_call_of(expr, c("if", "switch"))
+  for (i in seq_along(expr)) {
+    part <- expr[[i]]
+    if (is.call(part) && leaves_branch(part, words, inside)) {
+      return(TRUE)
+    }
+  }
+  FALSE
+}
+
+mentions <- function(expr, words) leaves_branch(expr, words, inside = TRUE)
+
+statements <- function(expr) {
+  if (is_call_of(expr, "{")) as.list(expr)[-1] else list(expr)
+}
+
+block <- function(parts) as.call(c(list(as.symbol("{")), parts))
+
+# Statements as one block in which what follows an `if` that may leave has moved
+# into the branches that go on. `how` gives the words and what stands for them.
+settle <- function(parts, how) {
+  done <- list()
+  while (length(parts) > 0L) {
+    part <- parts[[1]]
+    rest <- parts[-1]
+    if (is_call_of(part, how$words)) {
+      return(block(c(done, how$leave(part))))
+    }
+    if (is_call_of(part, "{") && mentions(part, how$words)) {
+      parts <- c(statements(part), rest)
+      next
+    }
+    if (is_call_of(part, "if") && mentions(part, how$words)) {
+      other <- if (length(part) == 4L) statements(part[[4]]) else how$nothing
+      split <- call("if", part[[2]], settle(c(statements(part[[3]]), rest), how),
+                    settle(c(other, rest), how))
+      return(block(c(done, list(split))))
+    }
+    if (!is.null(how$loop) && is_call_of(part, c("for", "while", "repeat")) &&
+          mentions(part, "return")) {
+      settled <- how$loop(part)
+      done <- c(done, settled$before)
+      parts <- c(settled$after, rest)
+      next
+    }
+    done <- c(done, list(part))
+    parts <- rest
+  }
+  block(done)
+}
+
+# A loop that may return: it breaks, and what follows asks whether it did.
+loop_that_returns <- function(loop) {
+  id <- new_loop_id()
+  flag <- as.symbol(paste0(".returned", id))
+  value <- as.symbol(paste0(".value", id))
+  body <- length(loop)
+  loop[[body]] <- substitute_return(loop[[body]], flag, value)
+  list(
+    before = list(call("<-", flag, FALSE), call("<-", value, NULL), loop),
+    after = list(call("if", flag, call("return", value)))
+  )
+}
+
+substitute_return <- function(expr, flag, value) {
+  if (is_call_of(expr, "return")) {
+    result <- if (length(expr) > 1L) expr[[2]] else NULL
+    return(block(list(call("<-", value, result), call("<-", flag, TRUE), call("break"))))
+  }
+  if (is.call(expr) && !is_call_of(expr, "function")) {
+    for (i in seq_along(expr)) {
+      if (is.call(expr[[i]])) {
+        expr[[i]] <- substitute_return(expr[[i]], flag, value)
+      }
+    }
+  }
+  expr
+}
+
+settle_return <- list(
+  words = "return",
+  leave = function(part) if (length(part) > 1L) list(part[[2]]) else list(NULL),
+  nothing = list(),
+  loop = loop_that_returns
+)
+
+# The body of a loop without `break` and `next` in its branches. `condition`
+# adds to the loop's condition that it was not left; `inside` ends a `for`'s
+# turn; `wrap` puts what must stand before the loop there.
+flatten_loop <- function(body) {
+  if (!leaves_branch(body, c("break", "next"))) {
+    return(list(body = body, condition = identity, inside = identity, wrap = identity))
+  }
+  left <- as.symbol(paste0(".left", new_loop_id()))
+  how <- list(
+    words = c("break", "next"),
+    leave = function(part) {
+      if (is_call_of(part, "break")) list(call("<-", left, TRUE)) else list(NULL)
+    },
+    nothing = list()
+  )
+  go_on <- call("!", left)
+  settled <- settle(list(body), how)
+  list(
+    body = call("if", go_on, settled),
+    condition = function(condition) {
+      if (isTRUE(condition)) go_on else call("&&", go_on, condition)
+    },
+    inside = function(body) {
+      block(list(body, call("if", internal("jit:is_true", left), call("break"))))
+    },
+    wrap = function(loop) block(list(call("<-", left, FALSE), loop, NULL))
+  )
+}
