@@ -77,6 +77,10 @@ jit_call_impl <- function(state, frame) {
     .Call(`_moriejit_jit_call_impl`, state, frame)
 }
 
+use_r_maths_impl <- function() {
+    invisible(.Call(`_moriejit_use_r_maths_impl`))
+}
+
 trace_impl <- function(model, example_inputs) {
     .Call(`_moriejit_trace_impl`, model, example_inputs)
 }

@@ -41,7 +41,9 @@ trace_once <- function(state, args, static) {
     stop(current$fatal)
   }
   spec <- list(
-    args = unname(lapply(bound, `[[`, "spec")), out = out_spec(out),
+    args = unname(lapply(bound, `[[`, "spec")),
+    out = if (is.null(state$wrt)) out_spec(out) else gradient_spec(out, bound, state$wrt[[1]]),
+    loss = if (!is.null(state$wrt)) out,
     captured = current$captured, options = current$options,
     names_matter = current$names_matter, mode = state$mode, exact = state$exact,
     dtype = state$dtype, notes = list(static = static)

@@ -35,6 +35,7 @@
 
 .onLoad <- function(libname, pkgname) {
   use_r_blas_impl()
+  use_r_maths_impl()
   choice <- getOption("moriejit.gemm", "auto")
   if (rlang::is_string(choice, c("auto", "blas", "eigen"))) {
     set_gemm_impl(choice)

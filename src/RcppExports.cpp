@@ -214,6 +214,14 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// use_r_maths_impl
+void use_r_maths_impl();
+RcppExport SEXP _moriejit_use_r_maths_impl() {
+BEGIN_RCPP
+    use_r_maths_impl();
+    return R_NilValue;
+END_RCPP
+}
 // trace_impl
 SEXP trace_impl(SEXP model, SEXP example_inputs);
 RcppExport SEXP _moriejit_trace_impl(SEXP modelSEXP, SEXP example_inputsSEXP) {
@@ -543,6 +551,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_moriejit_jit_arguments_impl", (DL_FUNC) &_moriejit_jit_arguments_impl, 2},
     {"_moriejit_jit_broken_impl", (DL_FUNC) &_moriejit_jit_broken_impl, 1},
     {"_moriejit_jit_call_impl", (DL_FUNC) &_moriejit_jit_call_impl, 2},
+    {"_moriejit_use_r_maths_impl", (DL_FUNC) &_moriejit_use_r_maths_impl, 0},
     {"_moriejit_trace_impl", (DL_FUNC) &_moriejit_trace_impl, 2},
     {"_moriejit_run_graph_impl", (DL_FUNC) &_moriejit_run_graph_impl, 2},
     {"_moriejit_replay_impl", (DL_FUNC) &_moriejit_replay_impl, 3},

@@ -1,4 +1,5 @@
 // The call of a compiled function and the making of its programs.
+#include "core/grad.h"
 #include "core/op.h"
 #include "core/text.h"
 #include "r_jit.h"
@@ -161,6 +162,16 @@ OutSpec out_spec(const Rcpp::List& given, std::vector<SEXP>& tracers) {
   return spec;
 }
 
+// The gradients of a loss by values of the trace, which have their places in the program's graph.
+Graph gradient_of(SEXP loss, const std::vector<SEXP>& wrt) {
+  Tracing& trace = current_trace();
+  std::vector<ValueId> ids;
+  for (const SEXP one : wrt) ids.push_back(trace.lift(one));
+  Graph joint = vjp_graph(trace.finish({loss}), ids, true);
+  joint.outputs.erase(joint.outputs.begin());
+  return joint;
+}
+
 void collect_leaves(OutSpec& spec, std::vector<OutSpec*>& leaves) {
   if (spec.kind == OutSpec::Kind::kLeaf) leaves.push_back(&spec);
   for (OutSpec& child : spec.children) collect_leaves(child, leaves);
@@ -197,7 +208,12 @@ SEXP jit_add_program_impl(SEXP state, Rcpp::List spec, Rcpp::List example, int l
     bool names_refer = !Rcpp::as<bool>(spec["names_matter"]);
     for (OutSpec* out : program->outputs) names_refer = place_names(*out, leaves) && names_refer;
     if (!names_refer) guard_name_contents(program->args);
-    program->graph = current_trace().finish(tracers);
+    const SEXP loss = spec["loss"];
+    if (loss == R_NilValue) {
+      program->graph = current_trace().finish(tracers);
+    } else {
+      program->graph = gradient_of(loss, tracers);
+    }
     for (const SEXP one : Rcpp::List(static_cast<SEXP>(spec["captured"]))) {
       const Rcpp::List item(one);
       Captured captured;

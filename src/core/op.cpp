@@ -20,6 +20,12 @@ struct Tables {
     register_random(registry);
     register_callback(registry);
     register_control(registry);
+    register_compare(registry);
+    register_linear_algebra(registry);
+    register_maths(registry);
+    register_reductions(registry);
+    register_special(registry);
+    register_structure(registry);
     for (const Op& op : registry.ops()) {
       by_name[op.name] = &op;
       if (!op.kind.empty()) by_kind[op.kind] = &op;

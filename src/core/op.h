@@ -56,6 +56,11 @@ struct VjpArgs {
   const std::shared_ptr<Callable>& callable;
 };
 
+// The inner loop of an elementwise op over n elements: operand k is at in[k], its step from element
+// to element 1, or 0 where one value serves all. `out` may be one of the operands of step 1.
+using Loop = void (*)(const double* const* in, const int* steps, double* out, int64_t n,
+                      const double* attrs);
+
 constexpr int kVariadic = -1;
 
 struct Op {
@@ -74,10 +79,11 @@ struct Op {
   std::vector<Attr> attrs;
   // How an op of an op list becomes nodes, where that is more than one node of this op.
   Lower lower;
-  ShapeRule shape;  // empty: only running the op tells
-  Eval eval;        // reference
-  Eval kernel;      // what a plan runs; empty: the reference
-  Vjp vjp;          // empty: `no_vjp` says why
+  ShapeRule shape;      // empty: only running the op tells
+  Eval eval;            // reference
+  Eval kernel;          // what a plan runs; empty: the reference
+  Loop loop = nullptr;  // elementwise ops; null: never fused with others into one loop
+  Vjp vjp;              // empty: `no_vjp` says why
   std::string no_vjp;
   Cost cost;  // scalar operations, a multiply-add counted once
   bool elementwise = false;
@@ -121,5 +127,11 @@ void register_rowwise(Registry& r);
 void register_random(Registry& r);
 void register_callback(Registry& r);
 void register_control(Registry& r);
+void register_compare(Registry& r);
+void register_linear_algebra(Registry& r);
+void register_maths(Registry& r);
+void register_reductions(Registry& r);
+void register_special(Registry& r);
+void register_structure(Registry& r);
 
 }  // namespace moriejit

@@ -16,6 +16,29 @@ void register_callback(Registry& r) {
   callback.doc =
       "An R function (of whichever language is the host): called with the matrix, gives a matrix.";
 
+  // Calls of a traced program, of any number of values; the caller states the shape.
+  for (const char* name : {"host", "random_call"}) {
+    Op& host = r.add(name);
+    host.arity = kVariadic;
+    host.calls_host = true;
+    host.random = name == std::string("random_call");
+    host.cost = [](const std::vector<Shape>&, Shape) { return 0.0; };
+    if (host.random) {
+      host.no_vjp = "draws have no derivative";
+    } else {
+      host.vjp = [](Builder& b, const VjpArgs& v) -> std::vector<ValueId> {
+        std::vector<ValueId> args = v.in;
+        args.push_back(v.dy);
+        std::vector<ValueId> grads(v.in.size(), kNoValue);
+        if (grads.empty()) return grads;
+        grads[0] = b.callback(op_named("host"), v.callable->gradient(), args, b.shape(v.in[0]));
+        return grads;
+      };
+    }
+    host.doc = host.random ? "Random draws by a function of the host."
+                           : "A call of a function of the host with the values of all operands.";
+  }
+
   Op& gradient = r.add("callback_vjp");
   gradient.arity = 2;
   gradient.calls_host = true;

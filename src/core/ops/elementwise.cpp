@@ -3,29 +3,13 @@
 
 #include "core/op.h"
 #include "core/ops/expr.h"
+#include "core/ops/loops.h"
 
 namespace moriejit {
 namespace {
 
 constexpr double kSqrtHalf = 0.70710678118654752440;      // 1 / sqrt(2)
 constexpr double kInvSqrtTwoPi = 0.39894228040143267794;  // 1 / sqrt(2 pi)
-
-// `f` maps (x, attributes) to a number; `work` is its cost against that of one addition.
-template <class F>
-Op& unary(Registry& r, const char* name, double work, F f) {
-  Op& op = r.add(name);
-  op.shape = [](const std::vector<Shape>& in, const double*) { return in[0]; };
-  op.eval = [f](const EvalArgs& a) {
-    const double* x = a.in[0].data;
-    const int64_t n = a.shape.size();
-    for (int64_t i = 0; i < n; ++i) a.out[i] = f(x[i], a.attrs);
-  };
-  op.cost = [work](const std::vector<Shape>&, Shape out) {
-    return work * static_cast<double>(out.size());
-  };
-  op.elementwise = op.in_place = op.shape_of_first = true;
-  return op;
-}
 
 // `f` maps x, y = op(x), dy and the attributes to the gradient of x.
 template <class F>

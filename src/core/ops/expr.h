@@ -45,6 +45,9 @@ inline Expr operator/(Expr a, double b) {
 inline Expr operator+(double a, Expr b) {
   return b.scalar(a) + b;
 }
+inline Expr operator/(double a, Expr b) {
+  return b.scalar(a) / b;
+}
 inline Expr operator-(double a, Expr b) {
   return b.scalar(a) - b;
 }
@@ -53,6 +56,11 @@ inline Expr operator-(double a, Expr b) {
 inline Expr where(Expr condition, Expr yes, Expr no) {
   Builder* b = condition.builder;
   return {b, b->op("where", {condition.id, yes.id, no.id})};
+}
+
+// 0 where dy is 0: what is infinite or NaN in a place that nothing depends on does not leak.
+inline Expr selected(Expr dy, Expr gradient) {
+  return where(dy, gradient, dy.scalar(0));
 }
 
 // The gradient of an operand that was broadcast: `g` summed down to the shape of `ref`. A graph

@@ -54,12 +54,14 @@ void register_product(Registry& r) {
   matmul.doc = "The matrix product, of transposes where ta or tb is 1; x %*% param as a linear op.";
 }
 
+// Column after column into long doubles, as R does.
 void sum_rows(const View& x, double* out) {
-  std::fill(out, out + x.shape.rows, 0.0);
+  std::vector<long double> sums(static_cast<size_t>(x.shape.rows), 0.0L);
   for (int64_t j = 0; j < x.shape.cols; ++j) {
     const double* column = x.data + j * x.shape.rows;
-    for (int64_t i = 0; i < x.shape.rows; ++i) out[i] += column[i];
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += column[i];
   }
+  for (size_t i = 0; i < sums.size(); ++i) out[i] = static_cast<double>(sums[i]);
 }
 
 double sum_column(const View& x, int64_t j) {
