@@ -151,14 +151,15 @@ instrument <- function(f) {
   attr(copy, "srcref") <- NULL
   attr(copy, "jit_rule") <- "copy"
   current$copies <- c(current$copies, list(list(original = f, copy = copy)))
-  shadow_names(f, functions, variables)
+  shadow_names(copy, environment(f), functions, variables)
   copy
 }
 
-shadow_names <- function(f, functions, variables) {
+shadow_names <- function(f, env, functions, variables) {
+  # Of the rewritten body, which calls functions that the original does not.
   names <- unique(c(all.names(body(f)), unlist(lapply(formals(f), all.names))))
   for (name in setdiff(names, c("", "..."))) {
-    shadow_name(name, environment(f), functions, variables)
+    shadow_name(name, env, functions, variables)
   }
 }
 

@@ -1,6 +1,7 @@
 #include "core/exec.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -13,7 +14,8 @@ namespace {
 struct Value {
   View view;
   double* own = nullptr;               // where it may be written over
-  std::shared_ptr<const double> kept;  // what the host's function gave
+  std::shared_ptr<const double> kept;  // what the host's function or a region gave
+  std::vector<Buffer> tuple;           // of control flow
 };
 
 class Run {
@@ -63,7 +65,13 @@ class Run {
       shapes_.push_back(args_.back().shape);
     }
     Value& made = value(step.id);
-    if (node.op->calls_host) {
+    if (node.op->runs_regions) {
+      made.tuple = node.op->name == "if" ? branch(step) : loop(step, node.attrs[0]);
+    } else if (node.op->projects) {
+      const Buffer& buffer = value(node.args[0]).tuple[static_cast<size_t>(node.attrs[0])];
+      made.view = buffer.view();
+      made.kept = buffer.data;
+    } else if (node.op->calls_host) {
       const Buffer buffer = call_host(graph_, step.id, args_);
       made = {buffer.view(), nullptr, buffer.data};
     } else {
@@ -92,11 +100,40 @@ class Run {
   Value& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
   int placed(ValueId id) const { return plan_.placed[static_cast<size_t>(id)]; }
 
+  // What happens inside a region is not observed: its values are not this graph's.
+  Hooks inner_hooks() const { return {hooks_.poll, hooks_.uniform, {}}; }
+
+  std::vector<Buffer> branch(const Step& step) {
+    const bool holds = condition_holds(*args_[0].data);
+    const std::vector<View> inputs(args_.begin() + 1, args_.end());
+    Workspace workspace;
+    return run_all(*step.regions[holds ? 0 : 1], inputs, inner_hooks(), workspace);
+  }
+
+  std::vector<Buffer> loop(const Step& step, double states) {
+    std::vector<View> inputs = args_;
+    std::vector<Buffer> now;
+    for (size_t i = 0; i < static_cast<size_t>(states); ++i) {
+      Tensor copy(inputs[i].shape);  // what is given back must not be an operand's own memory
+      std::copy_n(inputs[i].data, inputs[i].shape.size(), copy.data());
+      now.push_back(copy.buffer());
+    }
+    Workspace workspace;
+    const Hooks hooks = inner_hooks();
+    for (;;) {
+      for (size_t i = 0; i < now.size(); ++i) inputs[i] = now[i].view();
+      const Buffer test = run_all(*step.regions[0], inputs, hooks, workspace)[0];
+      if (!condition_holds(*test.data)) return now;
+      now = run_all(*step.regions[1], inputs, hooks, workspace);
+      poll(0);
+    }
+  }
+
   // The memory of a new value: its operand's, a result's, or some of the workspace.
   double* place(const Step& step, Shape shape) {
     const ValueId first = graph_.node(step.id).args[0];
     Value& operand = value(first);
-    if (step.reuse && operand.own != nullptr && operand.view.shape == shape &&
+    if (step.reuse && operand.own != nullptr && operand.view.shape.size() == shape.size() &&
         placed(step.id) == placed(first)) {
       return std::exchange(operand.own, nullptr);
     }
@@ -112,6 +149,7 @@ class Run {
     if (dead.own != nullptr && placed(id) < 0) workspace_.release(dead.own);
     dead.own = nullptr;
     dead.kept = nullptr;
+    dead.tuple.clear();
   }
 
   // Asks about an interrupt after about every millisecond of work.
@@ -201,16 +239,28 @@ void run(const Plan& plan, const std::vector<View>& inputs, const MakeResult& re
   run.finish();
 }
 
-Buffer run_one(const Plan& plan, const std::vector<View>& inputs, const Hooks& hooks) {
-  Workspace workspace;
-  Buffer buffer;
-  const MakeResult result = [&buffer](size_t, Shape shape) {
+std::vector<Buffer> run_all(const Plan& plan, const std::vector<View>& inputs, const Hooks& hooks,
+                            Workspace& workspace) {
+  std::vector<Buffer> buffers(plan.graph.outputs.size());
+  const MakeResult result = [&buffers](size_t k, Shape shape) {
     Tensor tensor(shape);
-    buffer = tensor.buffer();
+    buffers[k] = tensor.buffer();
     return tensor.data();
   };
   run(plan, inputs, result, workspace, hooks);
-  return buffer;
+  return buffers;
+}
+
+bool condition_holds(double value) {
+  if (std::isnan(value)) {
+    throw Error(ErrorKind::kInput, "missing value where TRUE/FALSE needed", "");
+  }
+  return value != 0;
+}
+
+Buffer run_one(const Plan& plan, const std::vector<View>& inputs, const Hooks& hooks) {
+  Workspace workspace;
+  return run_all(plan, inputs, hooks, workspace)[0];
 }
 
 }  // namespace moriejit

@@ -35,6 +35,13 @@ using MakeResult = std::function<double*(size_t k, Shape shape)>;
 void run(const Plan& plan, const std::vector<View>& inputs, const MakeResult& result,
          Workspace& workspace, const Hooks& hooks);
 
+// Runs a plan into fresh memory: every output.
+std::vector<Buffer> run_all(const Plan& plan, const std::vector<View>& inputs, const Hooks& hooks,
+                            Workspace& workspace);
+
+// Whether a condition holds; an error where it is missing.
+bool condition_holds(double value);
+
 // Runs a plan of one output into fresh memory.
 Buffer run_one(const Plan& plan, const std::vector<View>& inputs, const Hooks& hooks);
 

@@ -23,7 +23,10 @@ bool same_constant(const Node& a, const Node& b) {
 }
 
 bool same_op(const Node& a, const Node& b) {
-  return a.op == b.op && a.shape == b.shape && a.callable == b.callable &&
+  const bool same_regions =
+      std::equal(a.regions.begin(), a.regions.end(), b.regions.begin(), b.regions.end(),
+                 [](const auto& x, const auto& y) { return same_structure(*x, *y); });
+  return same_regions && a.op == b.op && a.shape == b.shape && a.callable == b.callable &&
          a.args.size() == b.args.size() && a.attrs.size() == b.attrs.size() &&
          same_bits(a.attrs.data(), b.attrs.data(), a.attrs.size());
 }
@@ -86,8 +89,14 @@ bool has_effects(const Node& node) {
 
 Shape infer_shape(const Graph& graph, const Node& node) {
   if (node.op->projects) {
-    const Graph& region = *graph.node(node.args[0]).regions.back();
-    return region.node(region.outputs[static_cast<size_t>(node.attrs[0])]).shape;
+    const Node& tuple = graph.node(node.args[0]);
+    const auto index = static_cast<size_t>(node.attrs[0]);
+    if (tuple.regions.empty() || index >= tuple.regions.back()->outputs.size()) {
+      throw Error(ErrorKind::kShape, "A result must be one of those of a node of control flow.",
+                  "There is none of index " + std::to_string(index) + ".");
+    }
+    const Graph& region = *tuple.regions.back();
+    return region.node(region.outputs[index]).shape;
   }
   if (!node.op->shape) return node.shape;
   std::vector<Shape> shapes;

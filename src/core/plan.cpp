@@ -1,5 +1,7 @@
 #include "core/plan.h"
 
+#include <algorithm>
+
 #include "core/op.h"
 
 namespace moriejit {
@@ -19,7 +21,14 @@ std::vector<ValueId> last_readers(const Graph& graph) {
 
 bool is_computed(const Graph& graph, ValueId id) {
   const Node& node = graph.node(id);
-  return node.kind == NodeKind::kOp && !node.op->calls_host;
+  return node.kind == NodeKind::kOp && !node.op->calls_host && !node.op->runs_regions &&
+         !node.op->projects;
+}
+
+// An op that is not elementwise must not find its other operands written over.
+bool may_overwrite(const Node& node) {
+  const bool once = std::count(node.args.begin(), node.args.end(), node.args[0]) == 1;
+  return node.op->in_place && (once || node.op->elementwise);
 }
 
 // Which values have the same number of columns whatever the number of rows. (Those of a product
@@ -60,11 +69,14 @@ Plan make_plan(Graph graph) {
   for (ValueId id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
     if (node.kind != NodeKind::kOp) continue;
-    Step step{id, false, {}};
+    Step step{id, false, {}, {}};
+    for (const auto& region : node.regions) {
+      step.regions.push_back(std::make_shared<const Plan>(make_plan(*region)));
+    }
     for (size_t i = 0; i < node.args.size(); ++i) {
       const ValueId arg = node.args[i];
       if (last[static_cast<size_t>(arg)] != id || graph.node(arg).kind != NodeKind::kOp) continue;
-      if (i == 0) step.reuse = node.op->in_place && is_computed(graph, arg);
+      if (i == 0) step.reuse = may_overwrite(node) && is_computed(graph, arg);
       if (step.dead.empty() || step.dead.back() != arg) step.dead.push_back(arg);
     }
     reuses[static_cast<size_t>(id)] = step.reuse;

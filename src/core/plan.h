@@ -3,16 +3,20 @@
 // rows.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "core/graph.h"
 
 namespace moriejit {
 
+struct Plan;
+
 struct Step {
   ValueId id;
   bool reuse = false;         // may write over its first operand, which dies here
   std::vector<ValueId> dead;  // values that nobody reads after this step
+  std::vector<std::shared_ptr<const Plan>> regions;
 };
 
 struct Plan {

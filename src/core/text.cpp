@@ -3,22 +3,15 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "core/op.h"
+#include "core/ops/na.h"
 
 namespace moriejit {
 namespace {
-
-// R's NA is a NaN with this payload; the text keeps it apart from NaN.
-bool is_na(double value) {
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return std::isnan(value) && (bits & 0xFFFFFFFFULL) == 1954;
-}
 
 std::string values_text(const Node& node) {
   if (node.data == nullptr) return "";
@@ -67,6 +60,44 @@ std::string join(const std::vector<ValueId>& ids, const std::vector<std::string>
   return text;
 }
 
+std::string types_text(const Graph& graph) {
+  std::string text;
+  for (ValueId id : graph.outputs) {
+    text += (text.empty() ? "" : ", ") + type_text(graph.node(id).shape);
+  }
+  return text;
+}
+
+std::string graph_text(const Graph& graph, const std::string& indent);
+
+// Regions on lines of their own, further in.
+std::string regions_text(const Node& node, const std::string& indent) {
+  std::string text = "(" + types_text(*node.regions.back()) + ") [\n";
+  for (const auto& region : node.regions) text += graph_text(*region, indent + "  ");
+  return text + indent + "]";
+}
+
+std::string graph_text(const Graph& graph, const std::string& indent) {
+  const std::vector<std::string> names = value_names(graph);
+  const std::string line = indent + "  ";
+  std::string inputs, constants, body;
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    const std::string& name = names[static_cast<size_t>(id)];
+    if (node.kind == NodeKind::kInput) {
+      inputs += (inputs.empty() ? "" : ", ") + name + ": " + type_text(node.shape);
+    } else if (node.kind == NodeKind::kConstant) {
+      constants += line + "const " + name + ": " + type_text(node.shape) + values_text(node) + "\n";
+    } else {
+      body += line + name + " = " + node.op->name + "(" + join(node.args, names) + ")" +
+              attrs_text(node) + " : " +
+              (node.op->runs_regions ? regions_text(node, line) : type_text(node.shape)) + "\n";
+    }
+  }
+  return indent + "fn(" + inputs + ") {\n" + constants + body + line + "return " +
+         join(graph.outputs, names) + "\n" + indent + "}\n";
+}
+
 }  // namespace
 
 std::string type_text(Shape shape) {
@@ -86,7 +117,7 @@ std::string hash_text(const double* data, int64_t count) {
 }
 
 std::string number_text(double value) {
-  if (is_na(value)) return "NA";
+  if (is_na_value(value)) return "NA";
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Inf" : "-Inf";
   char text[32];
@@ -98,22 +129,7 @@ std::string number_text(double value) {
 }
 
 std::string to_text(const Graph& graph) {
-  const std::vector<std::string> names = value_names(graph);
-  std::string inputs, constants, body;
-  for (ValueId id = 0; id < graph.size(); ++id) {
-    const Node& node = graph.node(id);
-    const std::string& name = names[static_cast<size_t>(id)];
-    if (node.kind == NodeKind::kInput) {
-      inputs += (inputs.empty() ? "" : ", ") + name + ": " + type_text(node.shape);
-    } else if (node.kind == NodeKind::kConstant) {
-      constants += "  const " + name + ": " + type_text(node.shape) + values_text(node) + "\n";
-    } else {
-      body += "  " + name + " = " + node.op->name + "(" + join(node.args, names) + ")" +
-              attrs_text(node) + " : " + type_text(node.shape) + "\n";
-    }
-  }
-  return "fn(" + inputs + ") {\n" + constants + body + "  return " + join(graph.outputs, names) +
-         "\n}\n";
+  return graph_text(graph, "");
 }
 
 }  // namespace moriejit

@@ -5,6 +5,9 @@
 //   constant := "const" name ":" type ["=" (numbers | "#" hash)]
 //   numbers  := "[" [number {"," number}] "]"                 column by column
 //   node     := "%" n "=" op "(" value {"," value} ")" ["{" name "=" number {"," ...} "}"] ":" type
+//   control  := "%" n "=" op "(" values ")" [attributes] ":" "(" [type {"," type}] ")" "["
+//               {graph} "]"                    with its regions, each a graph, on lines of their
+//               own
 //   return   := "return" value {"," value}
 //   value    := name | "%" n
 //   type     := "f64[" rows "," cols "]"

@@ -3,26 +3,19 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
+#include <memory>
 #include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "core/error.h"
 #include "core/op.h"
+#include "core/ops/na.h"
 #include "core/text.h"
 #include "core/verify.h"
 
 namespace moriejit {
 namespace {
-
-// R's NA is a NaN with this payload; the text keeps it apart from NaN.
-double na_value() {
-  const uint64_t bits = 0x7FF00000000007A2ULL;
-  double value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 [[noreturn]] void format_error(int line, const std::string& rule, const std::string& found) {
   throw Error(ErrorKind::kFormat, rule, "Line " + std::to_string(line) + " has " + found + ".");
@@ -107,6 +100,10 @@ class Parser {
   void line(const std::string& text, int number) {
     Scanner s(text, number);
     if (s.at_end() || s.accept("#")) return;
+    if (control_ != nullptr) {
+      region(s, text, number);
+      return;
+    }
     if (done_) format_error(number, "The text must end after \"}\".", s.rest());
     if (!open_) {
       header(s);
@@ -151,6 +148,10 @@ class Parser {
 
   Shape type(Scanner& s) {
     s.expect(":");
+    return bare_type(s);
+  }
+
+  Shape bare_type(Scanner& s) {
     s.expect("f64[");
     Shape shape;
     shape.rows = s.dimension();
@@ -246,17 +247,47 @@ class Parser {
     }
     s.expect("(");
     std::vector<ValueId> args;
-    do {
+    while (!s.accept(")")) {
       args.push_back(value(s));
-    } while (s.accept(","));
-    s.expect(")");
-    if (static_cast<int>(args.size()) != op->arity) {
+      separate(s, ")");
+    }
+    if (!op->takes(args.size())) {
       format_error(s.number(),
                    "`" + op_name + "` must have " + std::to_string(op->arity) +
                        (op->arity == 1 ? " operand." : " operands."),
                    std::to_string(args.size()));
     }
-    add(s, name, *op, args, attributes(s, *op));
+    const std::vector<double> attrs = attributes(s, *op);
+    if (!op->runs_regions) {
+      add(s, name, *op, args, attrs);
+      return;
+    }
+    s.expect(":");
+    s.expect("(");
+    while (!s.accept(")")) {
+      bare_type(s);
+      separate(s, ")");
+    }
+    s.expect("[");
+    control_ = std::make_unique<Control>(Control{name, op, args, attrs, {}, nullptr});
+  }
+
+  // A line of a region, or the end of the last one.
+  void region(Scanner& s, const std::string& text, int number) {
+    Control& control = *control_;
+    if (control.inner == nullptr && s.accept("]")) {
+      std::vector<std::shared_ptr<const Graph>> regions(control.regions);
+      define(s, control.name,
+             builder_.control(*control.op, control.args, std::move(regions), control.attrs));
+      ++count_;
+      control_.reset();
+      return;
+    }
+    if (control.inner == nullptr) control.inner = std::make_unique<Parser>(resolver_);
+    control.inner->line(text, number);
+    if (!control.inner->done_) return;
+    control.regions.push_back(std::make_shared<const Graph>(control.inner->builder_.take()));
+    control.inner.reset();
   }
 
   void add(Scanner& s, const std::string& name, const Op& op, const std::vector<ValueId>& args,
@@ -306,7 +337,18 @@ class Parser {
     return attrs;
   }
 
+  // A node of control flow whose regions are being read.
+  struct Control {
+    std::string name;
+    const Op* op;
+    std::vector<ValueId> args;
+    std::vector<double> attrs;
+    std::vector<std::shared_ptr<const Graph>> regions;
+    std::unique_ptr<Parser> inner;
+  };
+
   const Resolver& resolver_;
+  std::unique_ptr<Control> control_;
   Builder builder_;
   std::unordered_map<std::string, ValueId> values_;
   int count_ = 0;

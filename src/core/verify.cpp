@@ -31,6 +31,44 @@ void verify_op(const Graph& graph, ValueId id, const Node& node) {
   }
 }
 
+void need(bool holds, ValueId id, const char* rule) {
+  if (!holds) illegal(id, rule);
+}
+
+std::vector<Shape> output_shapes(const Graph& graph) {
+  std::vector<Shape> shapes;
+  for (ValueId id : graph.outputs) shapes.push_back(graph.node(id).shape);
+  return shapes;
+}
+
+// Regions are graphs by themselves that take the node's operands (an `if` keeps its condition).
+void verify_control(const Graph& graph, ValueId id, const Node& node) {
+  const bool branch = node.op->name == "if";
+  need(node.regions.size() == 2 && (!branch || !node.args.empty()), id, "it needs two regions");
+  std::vector<Shape> operands;
+  for (size_t i = branch ? 1 : 0; i < node.args.size(); ++i) {
+    operands.push_back(graph.node(node.args[i]).shape);
+  }
+  for (const auto& region : node.regions) {
+    verify(*region);
+    std::vector<Shape> inputs;
+    for (ValueId input : region->inputs) inputs.push_back(region->node(input).shape);
+    need(inputs == operands, id, "a region does not take its operands");
+  }
+  const std::vector<Shape> first = output_shapes(*node.regions[0]);
+  const std::vector<Shape> second = output_shapes(*node.regions[1]);
+  if (branch) {
+    need(graph.node(node.args[0]).shape == Shape{1, 1}, id, "its condition is not one number");
+    need(first == second, id, "its branches differ in shape");
+    return;
+  }
+  const auto states = static_cast<size_t>(node.attrs[0]);
+  need(states <= operands.size(), id, "it has more states than operands");
+  operands.resize(states);
+  need(first == std::vector<Shape>{{1, 1}}, id, "its condition is not one number");
+  need(second == operands, id, "its states change their shapes");
+}
+
 }  // namespace
 
 void verify(const Graph& graph) {
@@ -41,6 +79,7 @@ void verify(const Graph& graph) {
     if (node.kind == NodeKind::kOp) {
       if (node.op == nullptr) illegal(id, "no op");
       verify_op(graph, id, node);
+      if (node.op->runs_regions) verify_control(graph, id, node);
     } else if (!node.args.empty()) {
       illegal(id, "an input or constant with operands");
     }
