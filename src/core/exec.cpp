@@ -73,7 +73,8 @@ class Run {
       made.kept = buffer.data;
     } else if (node.op->calls_host) {
       const Buffer buffer = call_host(graph_, step.id, args_);
-      made = {buffer.view(), nullptr, buffer.data};
+      made.view = buffer.view();
+      made.kept = buffer.data;
     } else {
       const Shape shape = node.op->shape(shapes_, node.attrs.data());
       made.own = place(step, shape);

@@ -94,8 +94,8 @@ std::string graph_text(const Graph& graph, const std::string& indent) {
               (node.op->runs_regions ? regions_text(node, line) : type_text(node.shape)) + "\n";
     }
   }
-  return indent + "fn(" + inputs + ") {\n" + constants + body + line + "return " +
-         join(graph.outputs, names) + "\n" + indent + "}\n";
+  return indent + "fn(" + inputs + ") {\n" + constants + body + line + "return" +
+         (graph.outputs.empty() ? "" : " ") + join(graph.outputs, names) + "\n" + indent + "}\n";
 }
 
 }  // namespace

@@ -36,6 +36,11 @@ class Scanner {
     return true;
   }
 
+  // Where the token is all that is left.
+  bool accept_rest(const std::string& token) {
+    return line_.size() == at_ + token.size() && accept(token);
+  }
+
   bool sees(const std::string& token) const { return line_.compare(at_, token.size(), token) == 0; }
 
   void expect(const std::string& token) {
@@ -113,7 +118,7 @@ class Parser {
       format_error(number, "After \"return\" the text must have \"}\".", s.rest());
     } else if (s.accept("const ")) {
       constant(s);
-    } else if (s.accept("return ")) {
+    } else if (s.accept("return ") || s.accept_rest("return")) {
       outputs(s);
     } else {
       node(s);
@@ -168,6 +173,28 @@ class Parser {
       format_error(s.number(), "A value must be defined before it is used.", "`" + name + "`");
     }
     return at->second;
+  }
+
+  bool is_control(ValueId id) const {
+    const Node& node = builder_.graph().node(id);
+    return node.kind == NodeKind::kOp && node.op->runs_regions;
+  }
+
+  ValueId matrix(Scanner& s) {
+    const ValueId id = value(s);
+    if (is_control(id)) {
+      format_error(s.number(), "The values of control flow must be read with `result`.", "a tuple");
+    }
+    return id;
+  }
+
+  // What `result` reads.
+  ValueId control(Scanner& s) {
+    const ValueId id = value(s);
+    if (!is_control(id)) {
+      format_error(s.number(), "`result` must read a node of control flow.", "another");
+    }
+    return id;
   }
 
   void header(Scanner& s) {
@@ -227,9 +254,11 @@ class Parser {
   }
 
   void outputs(Scanner& s) {
-    do {
-      builder_.output(value(s));
-    } while (s.accept(","));
+    if (!s.at_end()) {
+      do {
+        builder_.output(matrix(s));
+      } while (s.accept(","));
+    }
     returned_ = true;
   }
 
@@ -248,7 +277,7 @@ class Parser {
     s.expect("(");
     std::vector<ValueId> args;
     while (!s.accept(")")) {
-      args.push_back(value(s));
+      args.push_back(op->projects ? control(s) : matrix(s));
       separate(s, ")");
     }
     if (!op->takes(args.size())) {
@@ -264,22 +293,44 @@ class Parser {
     }
     s.expect(":");
     s.expect("(");
+    std::vector<Shape> shapes;
     while (!s.accept(")")) {
-      bare_type(s);
+      shapes.push_back(bare_type(s));
       separate(s, ")");
     }
     s.expect("[");
-    control_ = std::make_unique<Control>(Control{name, op, args, attrs, {}, nullptr});
+    control_ = std::make_unique<Control>(Control{name, op, args, attrs, shapes, {}, nullptr});
+  }
+
+  // A node of control flow whose regions are being read.
+  struct Control {
+    std::string name;
+    const Op* op;
+    std::vector<ValueId> args;
+    std::vector<double> attrs;
+    std::vector<Shape> shapes;
+    std::vector<std::shared_ptr<const Graph>> regions;
+    std::unique_ptr<Parser> inner;
+  };
+
+  void close(Scanner& s, const Control& control) {
+    const ValueId id = builder_.control(*control.op, control.args, control.regions, control.attrs);
+    const std::string wrong = wrong_regions(builder_.graph(), builder_.graph().node(id));
+    if (!wrong.empty()) {
+      format_error(s.number(), "The regions must fit their node.", "regions: " + wrong);
+    }
+    if (output_shapes(*control.regions.back()) != control.shapes) {
+      format_error(s.number(), "The types must be what the regions give.", "others");
+    }
+    define(s, control.name, id);
+    ++count_;
   }
 
   // A line of a region, or the end of the last one.
   void region(Scanner& s, const std::string& text, int number) {
     Control& control = *control_;
     if (control.inner == nullptr && s.accept("]")) {
-      std::vector<std::shared_ptr<const Graph>> regions(control.regions);
-      define(s, control.name,
-             builder_.control(*control.op, control.args, std::move(regions), control.attrs));
-      ++count_;
+      close(s, control);
       control_.reset();
       return;
     }
@@ -336,16 +387,6 @@ class Parser {
     s.expect("}");
     return attrs;
   }
-
-  // A node of control flow whose regions are being read.
-  struct Control {
-    std::string name;
-    const Op* op;
-    std::vector<ValueId> args;
-    std::vector<double> attrs;
-    std::vector<std::shared_ptr<const Graph>> regions;
-    std::unique_ptr<Parser> inner;
-  };
 
   const Resolver& resolver_;
   std::unique_ptr<Control> control_;

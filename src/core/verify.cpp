@@ -11,6 +11,10 @@ namespace {
               "Node " + std::to_string(id) + ": " + rule + ".");
 }
 
+bool is_control(const Node& node) {
+  return node.kind == NodeKind::kOp && node.op->runs_regions;
+}
+
 void verify_op(const Graph& graph, ValueId id, const Node& node) {
   const Op& op = *node.op;
   if (!op.takes(node.args.size())) illegal(id, "wrong number of operands");
@@ -22,6 +26,7 @@ void verify_op(const Graph& graph, ValueId id, const Node& node) {
   }
   for (ValueId arg : node.args) {
     if (arg < 0 || arg >= id) illegal(id, "an operand that does not stand before it");
+    if (is_control(graph.node(arg)) != op.projects) illegal(id, "an operand of the wrong kind");
   }
   if (op.calls_host && node.callable == nullptr) illegal(id, "no function to call");
   const Shape shape = infer_shape(graph, node);
@@ -31,9 +36,13 @@ void verify_op(const Graph& graph, ValueId id, const Node& node) {
   }
 }
 
-void need(bool holds, ValueId id, const char* rule) {
-  if (!holds) illegal(id, rule);
+void verify_control(const Graph& graph, ValueId id, const Node& node) {
+  const std::string wrong = wrong_regions(graph, node);
+  if (!wrong.empty()) illegal(id, wrong);
+  for (const auto& region : node.regions) verify(*region);
 }
+
+}  // namespace
 
 std::vector<Shape> output_shapes(const Graph& graph) {
   std::vector<Shape> shapes;
@@ -41,35 +50,30 @@ std::vector<Shape> output_shapes(const Graph& graph) {
   return shapes;
 }
 
-// Regions are graphs by themselves that take the node's operands (an `if` keeps its condition).
-void verify_control(const Graph& graph, ValueId id, const Node& node) {
+std::string wrong_regions(const Graph& graph, const Node& node) {
   const bool branch = node.op->name == "if";
-  need(node.regions.size() == 2 && (!branch || !node.args.empty()), id, "it needs two regions");
-  std::vector<Shape> operands;
-  for (size_t i = branch ? 1 : 0; i < node.args.size(); ++i) {
-    operands.push_back(graph.node(node.args[i]).shape);
+  if (node.regions.size() != 2) return "it needs two regions";
+  if (branch && node.args.empty()) return "it needs a condition";
+  std::vector<Shape> operands, inputs;
+  for (ValueId arg : node.args) operands.push_back(graph.node(arg).shape);
+  if (branch) {
+    if (operands[0] != Shape{1, 1}) return "its condition is not one number";
+    operands.erase(operands.begin());
   }
   for (const auto& region : node.regions) {
-    verify(*region);
-    std::vector<Shape> inputs;
+    inputs.clear();
     for (ValueId input : region->inputs) inputs.push_back(region->node(input).shape);
-    need(inputs == operands, id, "a region does not take its operands");
+    if (inputs != operands) return "a region does not take its operands";
   }
   const std::vector<Shape> first = output_shapes(*node.regions[0]);
   const std::vector<Shape> second = output_shapes(*node.regions[1]);
-  if (branch) {
-    need(graph.node(node.args[0]).shape == Shape{1, 1}, id, "its condition is not one number");
-    need(first == second, id, "its branches differ in shape");
-    return;
-  }
+  if (branch) return first == second ? "" : "its branches differ in shape";
   const auto states = static_cast<size_t>(node.attrs[0]);
-  need(states <= operands.size(), id, "it has more states than operands");
+  if (states > operands.size()) return "it has more states than operands";
   operands.resize(states);
-  need(first == std::vector<Shape>{{1, 1}}, id, "its condition is not one number");
-  need(second == operands, id, "its states change their shapes");
+  if (first != std::vector<Shape>{{1, 1}}) return "its condition is not one number";
+  return second == operands ? "" : "its states change their shapes";
 }
-
-}  // namespace
 
 void verify(const Graph& graph) {
   size_t inputs = 0;
@@ -92,6 +96,7 @@ void verify(const Graph& graph) {
   if (inputs != graph.inputs.size()) illegal(graph.size(), "the signature lists more inputs");
   for (ValueId id : graph.outputs) {
     if (id < 0 || id >= graph.size()) illegal(id, "an output that does not exist");
+    if (is_control(graph.node(id))) illegal(id, "an output that is no matrix");
   }
 }
 

@@ -5,6 +5,8 @@
 namespace moriejit {
 namespace {
 
+constexpr double kMost = 2147483647;
+
 Op& control(Registry& r, const char* name) {
   Op& op = r.add(name);
   op.arity = kVariadic;
@@ -24,14 +26,14 @@ void register_control(Registry& r) {
       "operands; an error where it is NaN.";
 
   Op& loop = control(r, "while");
-  loop.attrs = {{"states", 0, 0}};
+  loop.attrs = {{"states", 0, 0, kMost}};
   loop.doc =
       "While the first region gives something else than 0, the second makes new states of the old "
       "ones. Both read all operands, of which the first `states` are the states.";
 
   Op& result = r.add("result");
   result.projects = true;
-  result.attrs = {{"index", 0, 0}};
+  result.attrs = {{"index", 0, 0, kMost}};
   result.cost = [](const std::vector<Shape>&, Shape) { return 0.0; };
   result.no_vjp = "the derivative of control flow is not built from a rule";
   result.doc = "One of the values that a node of control flow gives.";

@@ -22,6 +22,17 @@ void check_names(const std::vector<std::string>& names) {
   }
 }
 
+// A pass works on one graph; regions are graphs like any other.
+Graph run_pass(const Pass& pass, const Graph& graph, PassContext& context) {
+  Graph after = pass.run(graph, context);
+  for (Node& node : after.nodes) {
+    for (auto& region : node.regions) {
+      region = std::make_shared<const Graph>(run_pass(pass, *region, context));
+    }
+  }
+  return after;
+}
+
 }  // namespace
 
 const std::vector<Pass>& all_passes() {
@@ -40,7 +51,7 @@ Graph run_passes(Graph graph, PassContext& context, const std::vector<std::strin
   for (const Pass& pass : all_passes()) {
     if ((!names.empty() && !contains(names, pass.name)) || contains(off, pass.name)) continue;
     context.notes.clear();
-    Graph after = pass.run(graph, context);
+    Graph after = run_pass(pass, graph, context);
     verify(after);
     if (reports != nullptr) {
       reports->push_back({pass.name, !same_structure(graph, after), context.notes});
