@@ -191,7 +191,7 @@ void JitProgram::prepare() {
   context.poll = r_hooks().poll;
   reports.clear();
   optimised = run_passes(graph, context, {}, {}, &reports);
-  plan = make_plan(optimised);
+  plan = make_plan(optimised, true);
 }
 
 }  // namespace moriejit

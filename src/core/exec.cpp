@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/fixed_plan.h"
 #include "core/op.h"
 
 namespace moriejit {
@@ -225,8 +226,34 @@ Buffer call_host(const Graph& graph, ValueId id, const std::vector<View>& args) 
   return buffer;
 }
 
+namespace {
+
+void run_fixed_plan(const FixedPlan& plan, const std::vector<View>& inputs,
+                    const MakeResult& result, const Hooks& hooks) {
+  const Graph& graph = *plan.graph;
+  MORIEJIT_CHECK(inputs.size() == graph.inputs.size());
+  std::vector<const double*> in;
+  in.reserve(inputs.size());
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    MORIEJIT_CHECK(inputs[k].shape == graph.node(graph.inputs[k]).shape);
+    in.push_back(inputs[k].data);
+  }
+  std::vector<double*> out;
+  out.reserve(graph.outputs.size());
+  for (size_t k = 0; k < graph.outputs.size(); ++k) {
+    out.push_back(result(k, graph.node(graph.outputs[k]).shape));
+  }
+  run_fixed(plan, in.data(), out.data(), hooks);
+}
+
+}  // namespace
+
 void run(const Plan& plan, const std::vector<View>& inputs, const MakeResult& result,
          Workspace& workspace, const Hooks& hooks) {
+  if (plan.fixed != nullptr && !hooks.observe) {
+    run_fixed_plan(*plan.fixed, inputs, result, hooks);
+    return;
+  }
   Run run(plan, result, workspace, hooks);
   run.start(inputs);
   for (const Step& step : plan.steps) {

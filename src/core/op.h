@@ -61,6 +61,8 @@ struct VjpArgs {
 using Loop = void (*)(const double* const* in, const int* steps, double* out, int64_t n,
                       const double* attrs);
 
+constexpr size_t kMostLoopOperands = 8;  // an op with more has no use of a loop
+
 constexpr int kVariadic = -1;
 
 struct Op {
@@ -89,6 +91,7 @@ struct Op {
   bool elementwise = false;
   bool in_place = false;        // may write over its first operand
   bool shape_of_first = false;  // the result always has its first operand's shape
+  bool renames = false;         // gives the elements of its first operand as they are
   bool random = false;          // draws: never folded, merged, dropped or reordered
   bool calls_host = false;      // runs a function of the host language: likewise
   bool runs_regions = false;    // control flow: its value is a tuple that only `result` reads

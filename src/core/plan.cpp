@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/fixed_plan.h"
 #include "core/op.h"
 
 namespace moriejit {
@@ -62,8 +63,9 @@ bool keeps_shape(const Graph& graph, const Node& node, const std::vector<bool>& 
 
 }  // namespace
 
-Plan make_plan(Graph graph) {
+Plan make_plan(Graph graph, bool fixed_shapes) {
   Plan plan;
+  if (fixed_shapes) plan.fixed = make_fixed_plan(std::make_shared<const Graph>(graph));
   const std::vector<ValueId> last = last_readers(graph);
   std::vector<bool> reuses(graph.nodes.size(), false);
   for (ValueId id = 0; id < graph.size(); ++id) {

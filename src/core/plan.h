@@ -10,6 +10,7 @@
 
 namespace moriejit {
 
+struct FixedPlan;
 struct Plan;
 
 struct Step {
@@ -25,8 +26,11 @@ struct Plan {
   // For each node: the output in whose memory its value is made, or -1. A chain of ops that may
   // write over their operands, ending in an output, is made there from its first op on.
   std::vector<int> placed;
+  // Where all shapes are fixed: what runs, unless values are observed.
+  std::shared_ptr<const FixedPlan> fixed;
 };
 
-Plan make_plan(Graph graph);
+// `fixed_shapes` says that the graph only ever runs on inputs of its own shapes.
+Plan make_plan(Graph graph, bool fixed_shapes = false);
 
 }  // namespace moriejit

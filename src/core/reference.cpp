@@ -16,7 +16,12 @@ std::vector<Buffer> outputs_of(const Graph& graph, const std::vector<View>& inpu
                                const Hooks& hooks) {
   const std::vector<Buffer> values = evaluate(graph, inputs, hooks);
   std::vector<Buffer> outputs;
-  for (ValueId id : graph.outputs) outputs.push_back(values[static_cast<size_t>(id)]);
+  for (ValueId id : graph.outputs) {  // which may be inputs, whose memory is the caller's
+    const View view = values[static_cast<size_t>(id)].view();
+    Tensor copy(view.shape);
+    std::copy_n(view.data, view.shape.size(), copy.data());
+    outputs.push_back(copy.buffer());
+  }
   return outputs;
 }
 
@@ -30,8 +35,7 @@ std::vector<Buffer> evaluate_control(const Node& node, std::vector<View> args,
   std::vector<Buffer> states(operands.begin(),
                              operands.begin() + static_cast<int64_t>(node.attrs[0]));
   while (condition_holds(*outputs_of(*node.regions[0], args, hooks)[0].data)) {
-    const std::vector<Buffer> next = outputs_of(*node.regions[1], args, hooks);
-    states = next;
+    states = outputs_of(*node.regions[1], args, hooks);
     for (size_t i = 0; i < states.size(); ++i) args[i] = states[i].view();
   }
   return states;

@@ -74,6 +74,7 @@ class Trial {
  private:
   void check_graph() {
     check_chain_order(rng_);
+    check_fixed(rng_);
     check_structure(graph_, rng_);
     check_passes(graph_);
     check_gradient(graph_, rng_);

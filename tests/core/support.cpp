@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <sstream>
 
 #include "core/exec.h"
@@ -51,8 +52,9 @@ Graph fill_holes(Graph graph) {
 
 Hooks fresh_hooks(uint64_t seed) {
   Hooks hooks;
-  hooks.uniform = [rng = Rng(seed)](double* out, int64_t count) mutable {
-    for (int64_t i = 0; i < count; ++i) out[i] = rng.unit();
+  // Copies of the hooks draw from the same generator.
+  hooks.uniform = [rng = std::make_shared<Rng>(seed)](double* out, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) out[i] = rng->unit();
   };
   return hooks;
 }
@@ -61,6 +63,16 @@ std::vector<View> views_of(const std::vector<Buffer>& buffers) {
   std::vector<View> views;
   for (const Buffer& buffer : buffers) views.push_back(buffer.view());
   return views;
+}
+
+std::vector<Buffer> copies_of(const std::vector<Buffer>& buffers) {
+  std::vector<Buffer> copies;
+  for (const Buffer& buffer : buffers) {
+    Tensor copy(buffer.shape);
+    std::copy_n(buffer.data.get(), buffer.shape.size(), copy.data());
+    copies.push_back(copy.buffer());
+  }
+  return copies;
 }
 
 std::vector<Buffer> evaluate_outputs(const Graph& graph, const std::vector<Buffer>& inputs) {

@@ -47,6 +47,7 @@ std::vector<Buffer> evaluate_outputs(const Graph& graph, const std::vector<Buffe
 std::vector<Buffer> run_plan(const Graph& graph, const std::vector<Buffer>& inputs);
 
 std::vector<View> views_of(const std::vector<Buffer>& buffers);
+std::vector<Buffer> copies_of(const std::vector<Buffer>& buffers);
 
 // Equal by bits, but any NaN equals any other.
 bool same_bits(double a, double b);

@@ -164,7 +164,7 @@ void register_like_another(Registry& r) {
   same_shape.vjp = [](Builder&, const VjpArgs& v) -> std::vector<ValueId> {
     return {v.dy, kNoValue};
   };
-  same_shape.in_place = same_shape.shape_of_first = true;
+  same_shape.in_place = same_shape.shape_of_first = same_shape.renames = true;
   same_shape.doc = "The first operand, which must have the shape of the second.";
 
   Op& zeros_like = r.add("zeros_like");

@@ -70,7 +70,7 @@ void register_shapes(Registry& r) {
   reshape.vjp = [](Builder& b, const VjpArgs& v) -> std::vector<ValueId> {
     return {shaped(b, v.dy, v.in[0])};
   };
-  reshape.in_place = true;
+  reshape.in_place = reshape.renames = true;
   reshape.doc = "The same elements, in the same order, as rows x cols.";
 
   Op& recycle = mover(r, "recycle", 1);
