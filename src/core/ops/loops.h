@@ -24,6 +24,21 @@ double call_element(const F& f, const double* attrs, X... x) {
   }
 }
 
+// out[i] = f(i), where f reads no further than element i of what may be `out`. Of a fixed number of
+// elements at a time, none of which is written before all are made: that is what a compiler needs
+// to use vector instructions without looking for overlaps.
+template <class F>
+void fill_by(double* out, int64_t n, F f) {
+  constexpr int64_t kStep = 8;
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    double made[kStep];
+    for (int64_t k = 0; k < kStep; ++k) made[k] = f(i + k);
+    for (int64_t k = 0; k < kStep; ++k) out[i + k] = made[k];
+  }
+  for (; i < n; ++i) out[i] = f(i);
+}
+
 // A loop is a plain function, so f must be a lambda without captures.
 template <class F>
 Loop unary_loop(F f) {
@@ -35,7 +50,7 @@ Loop unary_loop(F f) {
         if (steps[0] == 0) {
           std::fill(out, out + n, call_element(element, attrs, x[0]));
         } else {
-          for (int64_t i = 0; i < n; ++i) out[i] = call_element(element, attrs, x[i]);
+          fill_by(out, n, [&](int64_t i) { return call_element(element, attrs, x[i]); });
         }
       };
 }
@@ -49,13 +64,13 @@ Loop binary_loop(F f) {
         const double *x = in[0], *y = in[1];
         // Cases of their own, so that the compiler turns them into vector loops.
         if (steps[0] == 1 && steps[1] == 1) {
-          for (int64_t i = 0; i < n; ++i) out[i] = call_element(element, attrs, x[i], y[i]);
+          fill_by(out, n, [&](int64_t i) { return call_element(element, attrs, x[i], y[i]); });
         } else if (steps[0] == 1) {
           const double value = y[0];
-          for (int64_t i = 0; i < n; ++i) out[i] = call_element(element, attrs, x[i], value);
+          fill_by(out, n, [&](int64_t i) { return call_element(element, attrs, x[i], value); });
         } else if (steps[1] == 1) {
           const double value = x[0];
-          for (int64_t i = 0; i < n; ++i) out[i] = call_element(element, attrs, value, y[i]);
+          fill_by(out, n, [&](int64_t i) { return call_element(element, attrs, value, y[i]); });
         } else {
           std::fill(out, out + n, call_element(element, attrs, x[0], y[0]));
         }
@@ -70,9 +85,9 @@ Loop ternary_loop(F f) {
       [](const double* const* in, const int* steps, double* out, int64_t n, const double* attrs) {
         const double *x = in[0], *y = in[1], *z = in[2];
         const int64_t dx = steps[0], dy = steps[1], dz = steps[2];
-        for (int64_t i = 0; i < n; ++i) {
-          out[i] = call_element(element, attrs, x[i * dx], y[i * dy], z[i * dz]);
-        }
+        fill_by(out, n, [&](int64_t i) {
+          return call_element(element, attrs, x[i * dx], y[i * dy], z[i * dz]);
+        });
       };
 }
 
