@@ -45,8 +45,8 @@ ops_impl <- function() {
     .Call(`_moriejit_ops_impl`)
 }
 
-passes_impl <- function() {
-    .Call(`_moriejit_passes_impl`)
+passes_impl <- function(traced = FALSE) {
+    .Call(`_moriejit_passes_impl`, traced)
 }
 
 set_gemm_impl <- function(choice) {

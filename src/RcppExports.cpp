@@ -133,11 +133,12 @@ BEGIN_RCPP
 END_RCPP
 }
 // passes_impl
-SEXP passes_impl();
-RcppExport SEXP _moriejit_passes_impl() {
+SEXP passes_impl(bool traced);
+RcppExport SEXP _moriejit_passes_impl(SEXP tracedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(passes_impl());
+    Rcpp::traits::input_parameter< bool >::type traced(tracedSEXP);
+    rcpp_result_gen = Rcpp::wrap(passes_impl(traced));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -543,7 +544,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_moriejit_text_same_impl", (DL_FUNC) &_moriejit_text_same_impl, 2},
     {"_moriejit_text_run_impl", (DL_FUNC) &_moriejit_text_run_impl, 4},
     {"_moriejit_ops_impl", (DL_FUNC) &_moriejit_ops_impl, 0},
-    {"_moriejit_passes_impl", (DL_FUNC) &_moriejit_passes_impl, 0},
+    {"_moriejit_passes_impl", (DL_FUNC) &_moriejit_passes_impl, 1},
     {"_moriejit_set_gemm_impl", (DL_FUNC) &_moriejit_set_gemm_impl, 1},
     {"_moriejit_jit_native_impl", (DL_FUNC) &_moriejit_jit_native_impl, 0},
     {"_moriejit_jit_add_program_impl", (DL_FUNC) &_moriejit_jit_add_program_impl, 4},

@@ -64,7 +64,8 @@ SEXP text_pass_impl(std::string text, std::vector<std::string> passes, Rcpp::Lis
   return guarded([&]() -> Rcpp::RObject {
     PassContext context;
     if (mode == "max-autotune") context.mode = Mode::kMaxAutotune;
-    return Rcpp::wrap(to_text(run_passes(parse(text, constants), context, passes)));
+    context.exact = mode == "exact";
+    return Rcpp::wrap(to_text(run_named_passes(parse(text, constants), context, passes)));
   });
 }
 
@@ -144,9 +145,9 @@ SEXP ops_impl() {
 }
 
 // [[Rcpp::export(rng = false)]]
-SEXP passes_impl() {
+SEXP passes_impl(bool traced = false) {
   std::vector<std::string> names, reasons;
-  for (const Pass& pass : all_passes()) {
+  for (const Pass& pass : traced ? traced_passes() : all_passes()) {
     names.emplace_back(pass.name);
     reasons.emplace_back(pass.reason);
   }

@@ -20,7 +20,17 @@ read_golden <- function(file) {
   )
 }
 
-runs_pass <- function(case, pass) length(case$passes) == 0L || pass %in% case$passes
+runs_pass <- function(case, passes) {
+  length(case$passes) == 0L || any(c(passes, "traced") %in% case$passes)
+}
+
+# Passes over traced programs may count on the shapes.
+fixes_shapes <- function(case) !all(case$passes %in% moriejit:::passes_impl()$name)
+
+rounds_otherwise <- function(case) {
+  case$mode != "exact" &&
+    runs_pass(case, c("linear_chain", "activations", "affine", "matrix_chain"))
+}
 
 pass_of <- function(text, passes, mode = "default") {
   moriejit:::text_pass_impl(text, passes, list(), mode)
@@ -29,7 +39,7 @@ pass_of <- function(text, passes, mode = "default") {
 # Constants of more than a few values come out as hashes, which only compare as text; dead_code
 # drops those that nobody reads any more.
 tidied <- function(case, text, passes) {
-  passes <- if (length(passes) > 0L) union(passes, "dead_code") else passes
+  if (length(passes) > 0L && !identical(passes, "traced")) passes <- union(passes, "dead_code")
   pass_of(text, passes, case$mode)
 }
 
@@ -82,7 +92,7 @@ agree <- function(a, b, tolerance) {
 
 expect_values <- function(case, rows, special) {
   changed <- !identical(case$before, case$after)
-  reassociated <- runs_pass(case, "linear_chain") && changed
+  reassociated <- rounds_otherwise(case) && changed
   # Sums in another order may make NaN of infinities elsewhere.
   if (special && reassociated) return(invisible())
   inputs <- holes_of(case$before, "input", rows, special)
@@ -110,6 +120,7 @@ for (file in list.files(test_path("ir"), "[.]ir$", recursive = TRUE)) {
     expect_structure(case)
     for (special in c(FALSE, TRUE)) {
       expect_values(case, NULL, special)
+      if (fixes_shapes(case)) next
       expect_values(case, 1, special)
       expect_values(case, 7, special)
     }
@@ -118,5 +129,6 @@ for (file in list.files(test_path("ir"), "[.]ir$", recursive = TRUE)) {
 
 test_that("every pass has golden files", {
   expect_setequal(basename(list.dirs(test_path("ir"), recursive = FALSE)),
-                  c(moriejit:::passes_impl()$name, "pipeline"))
+                  c(moriejit:::passes_impl()$name, moriejit:::passes_impl(traced = TRUE)$name,
+                    "pipeline", "traced"))
 })

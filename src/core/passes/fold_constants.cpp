@@ -1,5 +1,7 @@
 #include "core/passes/fold_constants.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/op.h"
 
@@ -13,13 +15,15 @@ std::string folded_name(const Graph& graph, const Node& node) {
   return first.substr(0, first.find('_')) + "_" + last.substr(last.rfind('_') + 1);
 }
 
-bool can_fold(const Graph& graph, const Node& node, double limit) {
+bool can_fold(const Graph& graph, const Node& node, const PassContext& context) {
   if (node.kind != NodeKind::kOp || !node.op->pure() || !node.op->eval) return false;
-  if (static_cast<double>(node.shape.size()) > limit) return false;
+  double operands = 0;
   for (ValueId arg : node.args) {
     if (!is_constant(graph, arg) || graph.node(arg).data == nullptr) return false;
+    operands += static_cast<double>(graph.node(arg).shape.size());
   }
-  return true;
+  const auto size = static_cast<double>(node.shape.size());
+  return size <= context.constant_limit && size <= std::max(operands, context.growth_limit);
 }
 
 Buffer evaluate_node(const Graph& graph, const Node& node, const Hooks& hooks) {
@@ -39,7 +43,7 @@ Graph fold_constants(const Graph& graph, PassContext& context) {
   for (ValueId id = 0; id < graph.size(); ++id) {
     // In the new graph: what was folded before counts as a constant here.
     const Node node = rebuild.renamed(id);
-    if (!can_fold(rebuild.graph(), node, context.constant_limit)) {
+    if (!can_fold(rebuild.graph(), node, context)) {
       rebuild.keep(id);
       continue;
     }

@@ -5,7 +5,8 @@
 //   %0 = matmul(a, b) : f64[1,1]
 //
 // Must not fire on draws and calls of the host, on constants whose values the text left out, nor
-// where the result would hold more elements than the context's limit.
+// where the result would hold more elements than the context's limits, nor where evaluating is an
+// error (a singular matrix, a subscript out of bounds): that is for the run to throw.
 #pragma once
 
 #include "core/passes/pass.h"

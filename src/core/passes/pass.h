@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct PassContext {
   std::vector<int> keep_apart;
   // No constant of more elements than this is made (100 million doubles are 0.8 GB).
   double constant_limit = 1e8;
+  // Nor, of more than this, one that is larger than what it is made of.
+  double growth_limit = std::numeric_limits<double>::infinity();
+  // Only rewrites that keep every bit (any NaN for any other, NA for NA).
+  bool exact = false;
   std::function<void()> poll;
   // What the pass did or refused, one sentence each.
   std::vector<std::string> notes;
@@ -39,8 +44,9 @@ struct Pass {
   const char* reason;  // why it stands where it stands
 };
 
-// Every pass, in order.
+// The passes over op lists, and those over traced programs, whose shapes are fixed; each in order.
 const std::vector<Pass>& all_passes();
+const std::vector<Pass>& traced_passes();
 
 struct PassReport {
   std::string name;
@@ -53,5 +59,16 @@ struct PassReport {
 Graph run_passes(Graph graph, PassContext& context, const std::vector<std::string>& names = {},
                  const std::vector<std::string>& off = {},
                  std::vector<PassReport>* reports = nullptr);
+
+// The same with traced_passes(). Where context.exact is set, no bit of a result changes.
+Graph run_traced_passes(Graph graph, PassContext& context,
+                        const std::vector<std::string>& names = {},
+                        const std::vector<std::string>& off = {},
+                        std::vector<PassReport>* reports = nullptr);
+
+// For tests: those over op lists where they have all the names, else the traced ones; the one name
+// "traced" stands for all of these.
+bool names_traced(const std::vector<std::string>& names);
+Graph run_named_passes(Graph graph, PassContext& context, const std::vector<std::string>& names);
 
 }  // namespace moriejit

@@ -10,15 +10,24 @@
 namespace moriejit {
 namespace {
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
+// Constants that grow are still made up to this size: they cost less than running their op.
+constexpr double kSmallConstant = 1e4;
+
+using Names = std::vector<std::string>;
+
+bool contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-void check_names(const std::vector<std::string>& names) {
+bool has_pass(const std::vector<Pass>& passes, const std::string& name) {
+  return std::any_of(passes.begin(), passes.end(),
+                     [&name](const Pass& pass) { return name == pass.name; });
+}
+
+void check_names(const std::vector<Pass>& passes, const Names& names) {
   for (const std::string& name : names) {
-    const bool known = std::any_of(all_passes().begin(), all_passes().end(),
-                                   [&name](const Pass& pass) { return name == pass.name; });
-    if (!known) throw Error(ErrorKind::kUnsupported, "There is no pass \"" + name + "\".");
+    if (has_pass(passes, name)) continue;
+    throw Error(ErrorKind::kUnsupported, "There is no pass \"" + name + "\".");
   }
 }
 
@@ -33,6 +42,23 @@ Graph run_pass(const Pass& pass, const Graph& graph, PassContext& context) {
   return after;
 }
 
+Graph run_list(const std::vector<Pass>& passes, Graph graph, PassContext& context,
+               const Names& names, const Names& off, std::vector<PassReport>* reports) {
+  check_names(passes, names);
+  check_names(passes, off);
+  for (const Pass& pass : passes) {
+    if ((!names.empty() && !contains(names, pass.name)) || contains(off, pass.name)) continue;
+    context.notes.clear();
+    Graph after = run_pass(pass, graph, context);
+    verify(after);
+    if (reports != nullptr) {
+      reports->push_back({pass.name, !same_structure(graph, after), context.notes});
+    }
+    graph = std::move(after);
+  }
+  return graph;
+}
+
 }  // namespace
 
 const std::vector<Pass>& all_passes() {
@@ -44,21 +70,33 @@ const std::vector<Pass>& all_passes() {
   return passes;
 }
 
-Graph run_passes(Graph graph, PassContext& context, const std::vector<std::string>& names,
-                 const std::vector<std::string>& off, std::vector<PassReport>* reports) {
-  check_names(names);
-  check_names(off);
-  for (const Pass& pass : all_passes()) {
-    if ((!names.empty() && !contains(names, pass.name)) || contains(off, pass.name)) continue;
-    context.notes.clear();
-    Graph after = run_pass(pass, graph, context);
-    verify(after);
-    if (reports != nullptr) {
-      reports->push_back({pass.name, !same_structure(graph, after), context.notes});
-    }
-    graph = std::move(after);
-  }
-  return graph;
+const std::vector<Pass>& traced_passes() {
+  static const std::vector<Pass> passes = {
+      {"fold_constants", fold_constants, "evaluates what does not depend on the inputs"},
+      {"dead_code", dead_code, "drops the constants and values that nobody reads any more"},
+  };
+  return passes;
+}
+
+Graph run_passes(Graph graph, PassContext& context, const Names& names, const Names& off,
+                 std::vector<PassReport>* reports) {
+  return run_list(all_passes(), std::move(graph), context, names, off, reports);
+}
+
+Graph run_traced_passes(Graph graph, PassContext& context, const Names& names, const Names& off,
+                        std::vector<PassReport>* reports) {
+  context.growth_limit = std::min(context.growth_limit, kSmallConstant);
+  return run_list(traced_passes(), std::move(graph), context, names, off, reports);
+}
+
+bool names_traced(const Names& names) {
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) { return !has_pass(all_passes(), name); });
+}
+
+Graph run_named_passes(Graph graph, PassContext& context, const Names& names) {
+  if (!names_traced(names)) return run_passes(std::move(graph), context, names);
+  return run_traced_passes(std::move(graph), context, names == Names{"traced"} ? Names{} : names);
 }
 
 }  // namespace moriejit
