@@ -207,9 +207,16 @@ void Workspace::release(double* data) {
 Buffer call_host(const Graph& graph, ValueId id, const std::vector<View>& args) {
   const Node& node = graph.node(id);
   const Buffer buffer = node.callable->call(args);
-  if (node.op->arity == kVariadic) {  // a traced program's own, which knows its shape
-    MORIEJIT_CHECK(buffer.shape == node.shape || node.shape.size() == 0);
-    return {node.shape, buffer.data};
+  if (node.op->arity == kVariadic) {  // a traced program's own, of a stated shape
+    // A call for its effect only gives no data.
+    if (node.shape.size() == 0 && buffer.data == nullptr) return {node.shape, nullptr};
+    if (buffer.shape != node.shape || (buffer.data == nullptr && node.shape.size() > 0)) {
+      throw Error(ErrorKind::kCallable,
+                  "A function called from a traced program must give what was stated, " +
+                      to_string(node.shape) + ".",
+                  "It gave " + to_string(buffer.shape) + ".");
+    }
+    return buffer;
   }
   if (buffer.shape.cols != node.shape.cols && !node.op->shape_of_first) {
     throw Error(ErrorKind::kCallable,

@@ -1,8 +1,6 @@
-// The reader of graph texts: one line at a time, by recursive descent within a line.
+// The reader of graph texts: one line at a time, by recursive descent within a line. The lines of a
+// region go to a reader of their own.
 #include <algorithm>
-#include <cctype>
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -10,93 +8,12 @@
 
 #include "core/error.h"
 #include "core/op.h"
-#include "core/ops/na.h"
 #include "core/text.h"
+#include "core/text_scan.h"
 #include "core/verify.h"
 
 namespace moriejit {
 namespace {
-
-[[noreturn]] void format_error(int line, const std::string& rule, const std::string& found) {
-  throw Error(ErrorKind::kFormat, rule, "Line " + std::to_string(line) + " has " + found + ".");
-}
-
-// Reads one line from left to right.
-class Scanner {
- public:
-  Scanner(const std::string& line, int number) : line_(line), number_(number) { skip_space(); }
-
-  bool at_end() const { return at_ >= line_.size(); }
-  int number() const { return number_; }
-
-  bool accept(const std::string& token) {
-    if (line_.compare(at_, token.size(), token) != 0) return false;
-    at_ += token.size();
-    skip_space();
-    return true;
-  }
-
-  // Where the token is all that is left.
-  bool accept_rest(const std::string& token) {
-    return line_.size() == at_ + token.size() && accept(token);
-  }
-
-  bool sees(const std::string& token) const { return line_.compare(at_, token.size(), token) == 0; }
-
-  void expect(const std::string& token) {
-    if (!accept(token)) format_error(number_, "The text must have \"" + token + "\" here.", rest());
-  }
-
-  // Letters, digits, dots and underscores, or % and a number.
-  std::string name() {
-    const size_t start = at_;
-    if (at_ < line_.size() && line_[at_] == '%') ++at_;
-    while (at_ < line_.size() && is_name_char(line_[at_])) ++at_;
-    if (at_ == start) format_error(number_, "The text must have a name here.", rest());
-    const std::string text = line_.substr(start, at_ - start);
-    skip_space();
-    return text;
-  }
-
-  double number_value() {
-    if (accept("NA")) return na_value();
-    const char* start = line_.c_str() + at_;
-    char* end = nullptr;
-    const double value = std::strtod(start, &end);
-    if (end == start) format_error(number_, "The text must have a number here.", rest());
-    at_ += static_cast<size_t>(end - start);
-    skip_space();
-    return value;
-  }
-
-  int64_t dimension() {
-    const double value = number_value();
-    if (!(value >= 0 && value <= 2147483647.0 && value == std::floor(value))) {
-      format_error(number_, "A dimension must be a whole number from 0 to 2147483647.",
-                   number_text(value));
-    }
-    return static_cast<int64_t>(value);
-  }
-
-  std::string rest() const {
-    if (at_end()) return "nothing more";
-    size_t end = std::min(at_ + 40, line_.size());
-    while (end < line_.size() && (line_[end] & 0xC0) == 0x80) --end;  // no half of a letter
-    return "\"" + line_.substr(at_, end - at_) + "\"";
-  }
-
- private:
-  static bool is_name_char(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-  }
-  void skip_space() {
-    while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t')) ++at_;
-  }
-
-  const std::string& line_;
-  int number_;
-  size_t at_ = 0;
-};
 
 class Parser {
  public:

@@ -79,9 +79,14 @@ holes_of <- function(text, kind, rows = NULL, special = FALSE) {
   stats::setNames(values, holes$name)
 }
 
+# The values, or the message where an input is one that the program can't take: a condition that is
+# missing ends a run however it is run.
 run_text <- function(text, inputs, reference) {
   set.seed(1)
-  moriejit:::text_run_impl(text, inputs, holes_of(text, "constant"), reference)
+  tryCatch(
+    moriejit:::text_run_impl(text, inputs, holes_of(text, "constant"), reference),
+    moriejit_input_error = conditionMessage
+  )
 }
 
 # By bits, but one NaN is like another.
