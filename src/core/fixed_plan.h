@@ -22,7 +22,8 @@ struct GroupOperand {
 
 struct GroupMember {
   Loop loop;
-  int out;  // the value's number
+  int out;    // the node
+  bool full;  // others read it; else it never leaves its block
   Reach reach;
   size_t first, operands;  // in Group::operands
   size_t attrs;            // in Group::attrs

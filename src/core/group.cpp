@@ -66,7 +66,7 @@ class GroupMaker {
     const ValueId id = draft_.ids[i];
     const Node& node = graph_.node(id);
     place(id, i);
-    group_.members.push_back({node.op->loop, id, own_reach(id), group_.operands.size(),
+    group_.members.push_back({node.op->loop, id, is_full(id), own_reach(id), group_.operands.size(),
                               node.args.size(), group_.attrs.size()});
     group_.attrs.insert(group_.attrs.end(), node.attrs.begin(), node.attrs.end());
     for (ValueId arg : node.args) {

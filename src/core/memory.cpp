@@ -44,9 +44,11 @@ class Pieces {
   std::multimap<int64_t, size_t> free_;  // by size
 };
 
-// Whole cache lines.
+// Whole cache lines, and some more: where blocks lie a multiple of 4096 bytes apart, a processor
+// takes loads from one for loads of what was just stored to another.
 int64_t rounded(int64_t size) {
-  return (std::max<int64_t>(size, 1) + 7) / 8 * 8;
+  const int64_t lines = (size + 7) / 8 + 1;
+  return 8 * (lines > 8 ? lines + 2 : lines);
 }
 
 }  // namespace

@@ -13,47 +13,6 @@
 namespace moriejit {
 namespace {
 
-std::string values_text(const Node& node) {
-  if (node.data == nullptr) return "";
-  const int64_t count = node.shape.size();
-  if (count > kInlineLimit) return " = #" + hash_text(node.data.get(), count);
-  std::string text = " = [";
-  for (int64_t i = 0; i < count; ++i) {
-    text += (i == 0 ? "" : ", ") + number_text(node.data.get()[i]);
-  }
-  return text + "]";
-}
-
-std::string attrs_text(const Node& node) {
-  std::string text;
-  for (size_t i = 0; i < node.attrs.size(); ++i) {
-    // Defaults are left out: most products are of no transposes.
-    const Attr& attr = node.op->attrs[i];
-    if (node.attrs[i] == attr.default_value) continue;
-    text += (text.empty() ? " {" : ", ") + attr.name + "=" + number_text(node.attrs[i]);
-  }
-  return text.empty() ? "" : text + "}";
-}
-
-// Inputs and constants by name (numbered where several share one), ops by number.
-std::vector<std::string> value_names(const Graph& graph) {
-  std::vector<std::string> names;
-  std::unordered_set<std::string> used;
-  int number = 0;
-  for (const Node& node : graph.nodes) {
-    if (node.kind == NodeKind::kOp) {
-      names.push_back("%" + std::to_string(number++));
-      continue;
-    }
-    std::string name = node.name;
-    for (int copy = 2; !used.insert(name).second; ++copy) {
-      name = node.name + "_" + std::to_string(copy);
-    }
-    names.push_back(name);
-  }
-  return names;
-}
-
 std::string join(const std::vector<ValueId>& ids, const std::vector<std::string>& names) {
   std::string text;
   for (ValueId id : ids) text += (text.empty() ? "" : ", ") + names[static_cast<size_t>(id)];
@@ -99,6 +58,46 @@ std::string graph_text(const Graph& graph, const std::string& indent) {
 }
 
 }  // namespace
+
+std::string values_text(const Node& node) {
+  if (node.data == nullptr) return "";
+  const int64_t count = node.shape.size();
+  if (count > kInlineLimit) return " = #" + hash_text(node.data.get(), count);
+  std::string text = " = [";
+  for (int64_t i = 0; i < count; ++i) {
+    text += (i == 0 ? "" : ", ") + number_text(node.data.get()[i]);
+  }
+  return text + "]";
+}
+
+std::string attrs_text(const Node& node) {
+  std::string text;
+  for (size_t i = 0; i < node.attrs.size(); ++i) {
+    // Defaults are left out: most products are of no transposes.
+    const Attr& attr = node.op->attrs[i];
+    if (node.attrs[i] == attr.default_value) continue;
+    text += (text.empty() ? " {" : ", ") + attr.name + "=" + number_text(node.attrs[i]);
+  }
+  return text.empty() ? "" : text + "}";
+}
+
+std::vector<std::string> value_names(const Graph& graph) {
+  std::vector<std::string> names;
+  std::unordered_set<std::string> used;
+  int number = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::kOp) {
+      names.push_back("%" + std::to_string(number++));
+      continue;
+    }
+    std::string name = node.name;
+    for (int copy = 2; !used.insert(name).second; ++copy) {
+      name = node.name + "_" + std::to_string(copy);
+    }
+    names.push_back(name);
+  }
+  return names;
+}
 
 std::string type_text(Shape shape) {
   return "f64[" + std::to_string(shape.rows) + "," + std::to_string(shape.cols) + "]";

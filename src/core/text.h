@@ -20,6 +20,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/graph.h"
 
@@ -33,6 +34,11 @@ std::string to_text(const Graph& graph);
 std::string number_text(double value);
 
 std::string type_text(Shape shape);
+// Of a constant: " = [...]" or " = #hash" or nothing; of a node: " {name=value, ...}" or nothing.
+std::string values_text(const Node& node);
+std::string attrs_text(const Node& node);
+// Inputs and constants by name (numbered where several share one), ops by number.
+std::vector<std::string> value_names(const Graph& graph);
 // Of the bytes of the values (FNV-1a).
 std::string hash_text(const double* data, int64_t count);
 

@@ -93,6 +93,12 @@ int run_programs(const Options& options) {
   const std::string missing = ops_without_row();
   if (!missing.empty()) std::printf("FAIL no formula in naive.cpp:%s\n", missing.c_str());
   int64_t passed = 0, failed = missing.empty() ? 0 : 1;
+  try {
+    check_plans();
+  } catch (const Failure& failure) {
+    std::printf("FAIL plans: %s\n", failure.why.c_str());
+    ++failed;
+  }
   const auto start = Clock::now();
   const auto seconds = [start] {
     return std::chrono::duration<double>(Clock::now() - start).count();
