@@ -46,8 +46,9 @@ void check_gradient(Graph graph, Rng& rng);
 void check_structure(const Graph& graph, Rng& rng);
 // A random graph with control flow, by a plan of fixed shapes.
 void check_fixed(Rng& rng);
-// Particular cases of fixed plans.
+// Particular cases of fixed plans, and of derivatives of control flow.
 void check_plans();
+void check_control_gradients();
 // Passes on a graph of whole numbers, whose values they must keep exactly.
 void check_passes(const Graph& graph);
 // The order in which a chain of matrices is multiplied, against all orders.

@@ -13,7 +13,7 @@ Op& control(Registry& r, const char* name) {
   op.runs_regions = true;
   op.shape = [](const std::vector<Shape>&, const double*) { return Shape{0, 0}; };
   op.cost = [](const std::vector<Shape>&, Shape) { return 0.0; };
-  op.no_vjp = "the derivative of control flow is not built from a rule";
+  op.no_vjp = "it is built from the regions, not from a rule";
   return op;
 }
 
@@ -35,7 +35,7 @@ void register_control(Registry& r) {
   result.projects = true;
   result.attrs = {{"index", 0, 0, kMost}};
   result.cost = [](const std::vector<Shape>&, Shape) { return 0.0; };
-  result.no_vjp = "the derivative of control flow is not built from a rule";
+  result.no_vjp = "it is built from the regions, not from a rule";
   result.doc = "One of the values that a node of control flow gives.";
 }
 
