@@ -49,6 +49,10 @@ passes_impl <- function(traced = FALSE) {
     .Call(`_moriejit_passes_impl`, traced)
 }
 
+check_rules_impl <- function(before, after) {
+    .Call(`_moriejit_check_rules_impl`, before, after)
+}
+
 set_gemm_impl <- function(choice) {
     invisible(.Call(`_moriejit_set_gemm_impl`, choice))
 }

@@ -142,6 +142,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// check_rules_impl
+SEXP check_rules_impl(std::vector<std::string> before, std::vector<std::string> after);
+RcppExport SEXP _moriejit_check_rules_impl(SEXP beforeSEXP, SEXP afterSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type before(beforeSEXP);
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type after(afterSEXP);
+    rcpp_result_gen = Rcpp::wrap(check_rules_impl(before, after));
+    return rcpp_result_gen;
+END_RCPP
+}
 // set_gemm_impl
 void set_gemm_impl(std::string choice);
 RcppExport SEXP _moriejit_set_gemm_impl(SEXP choiceSEXP) {
@@ -545,6 +556,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_moriejit_text_run_impl", (DL_FUNC) &_moriejit_text_run_impl, 4},
     {"_moriejit_ops_impl", (DL_FUNC) &_moriejit_ops_impl, 0},
     {"_moriejit_passes_impl", (DL_FUNC) &_moriejit_passes_impl, 1},
+    {"_moriejit_check_rules_impl", (DL_FUNC) &_moriejit_check_rules_impl, 2},
     {"_moriejit_set_gemm_impl", (DL_FUNC) &_moriejit_set_gemm_impl, 1},
     {"_moriejit_jit_native_impl", (DL_FUNC) &_moriejit_jit_native_impl, 0},
     {"_moriejit_jit_add_program_impl", (DL_FUNC) &_moriejit_jit_add_program_impl, 4},

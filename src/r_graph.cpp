@@ -3,7 +3,9 @@
 
 #include "core/kernels/gemm.h"
 #include "core/op.h"
+#include "core/passes/check_rules.h"
 #include "core/passes/pass.h"
+#include "core/passes/simplify.h"
 #include "core/reference.h"
 #include "core/text.h"
 #include "r_program.h"
@@ -152,6 +154,16 @@ SEXP passes_impl(bool traced = false) {
     reasons.emplace_back(pass.reason);
   }
   return Rcpp::DataFrame::create(Rcpp::_["name"] = names, Rcpp::_["reason"] = reasons);
+}
+
+// What is wrong with rewrites, given as their two sides; those of `simplify` where none are given.
+// [[Rcpp::export(rng = false)]]
+SEXP check_rules_impl(std::vector<std::string> before, std::vector<std::string> after) {
+  return guarded([&]() -> Rcpp::RObject {
+    std::vector<Rule> rules;
+    for (size_t k = 0; k < before.size(); ++k) rules.push_back({before[k], after.at(k)});
+    return Rcpp::wrap(check_rules(rules.empty() ? simplify_rules() : rules));
+  });
 }
 
 // Which routine does products: "auto", "blas" or "eigen".

@@ -5,6 +5,7 @@
 #include "core/passes/fold_constants.h"
 #include "core/passes/linear_chain.h"
 #include "core/passes/pass.h"
+#include "core/passes/simplify.h"
 #include "core/verify.h"
 
 namespace moriejit {
@@ -72,6 +73,7 @@ const std::vector<Pass>& all_passes() {
 
 const std::vector<Pass>& traced_passes() {
   static const std::vector<Pass> passes = {
+      {"simplify", simplify, "fewer ops for the passes behind it"},
       {"fold_constants", fold_constants, "evaluates what does not depend on the inputs"},
       {"dead_code", dead_code, "drops the constants and values that nobody reads any more"},
   };
