@@ -258,7 +258,9 @@ void run_fixed_plan(const FixedPlan& plan, const std::vector<View>& inputs,
 void run(const Plan& plan, const std::vector<View>& inputs, const MakeResult& result,
          Workspace& workspace, const Hooks& hooks) {
   if (plan.fixed != nullptr && !hooks.observe) {
-    run_fixed_plan(*plan.fixed, inputs, result, hooks);
+    // Held here: a function of the host may end in a new plan in this one's place.
+    const std::shared_ptr<const FixedPlan> fixed = plan.fixed;
+    run_fixed_plan(*fixed, inputs, result, hooks);
     return;
   }
   Run run(plan, result, workspace, hooks);
