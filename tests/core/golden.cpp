@@ -189,7 +189,8 @@ void compare_values(const Case& c, const Graph& before, const Graph& after,
 
 bool rounds_otherwise(const Case& c) {
   if (c.exact) return false;
-  for (const char* pass : {"linear_chain", "activations", "affine", "matrix_chain"}) {
+  for (const char* pass :
+       {"linear_chain", "activations", "affine", "matrix_chain", "transpose_into_product"}) {
     if (uses(c, pass)) return true;
   }
   return false;

@@ -29,7 +29,8 @@ fixes_shapes <- function(case) !all(case$passes %in% moriejit:::passes_impl()$na
 
 rounds_otherwise <- function(case) {
   case$mode != "exact" &&
-    runs_pass(case, c("linear_chain", "activations", "affine", "matrix_chain"))
+    runs_pass(case, c("linear_chain", "activations", "affine", "matrix_chain",
+                      "transpose_into_product"))
 }
 
 pass_of <- function(text, passes, mode = "default") {

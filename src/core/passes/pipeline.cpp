@@ -1,11 +1,15 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/passes/activations.h"
+#include "core/passes/cse.h"
 #include "core/passes/dead_code.h"
 #include "core/passes/fold_constants.h"
 #include "core/passes/linear_chain.h"
+#include "core/passes/matrix_chain.h"
 #include "core/passes/pass.h"
 #include "core/passes/simplify.h"
+#include "core/passes/transpose_into_product.h"
 #include "core/verify.h"
 
 namespace moriejit {
@@ -75,6 +79,13 @@ const std::vector<Pass>& traced_passes() {
   static const std::vector<Pass> passes = {
       {"simplify", simplify, "fewer ops for the passes behind it"},
       {"fold_constants", fold_constants, "evaluates what does not depend on the inputs"},
+      {"simplify", simplify, "constants are known now"},
+      {"cse", cse, "one value for what is made twice, so that formulas are recognised"},
+      {"activations", activations, "stable forms for formulas"},
+      {"transpose_into_product", transpose_into_product, "before products are ordered"},
+      {"matrix_chain", matrix_chain, "what is left of products, in the cheapest order"},
+      {"fold_constants", fold_constants, "evaluates what the passes made of constants"},
+      {"cse", cse, "what became the same"},
       {"dead_code", dead_code, "drops the constants and values that nobody reads any more"},
   };
   return passes;

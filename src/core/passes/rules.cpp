@@ -145,8 +145,13 @@ bool match_node(const Graph& graph, const Node& node, const Term& term, Bindings
 class Replacement {
  public:
   Replacement(const RuleSet& rules, Rebuild& rebuild, const Node& root, const Bindings& bound,
-              std::vector<int>* fired)
-      : rules_(rules), rebuild_(rebuild), root_(root), bound_(bound), fired_(fired) {}
+              std::vector<int>* fired, int depth)
+      : rules_(rules),
+        rebuild_(rebuild),
+        root_(root),
+        bound_(bound),
+        fired_(fired),
+        depth_(depth) {}
 
   bool keeps_shape(const Term& term) const {
     try {
@@ -172,7 +177,7 @@ class Replacement {
     node.attrs = attrs_of(term);
     node.origin = root_.origin;
     for (const Term& arg : term.args) node.args.push_back(build(arg));
-    return rules_.emit(rebuild_, std::move(node), fired_);
+    return rules_.emit(rebuild_, std::move(node), fired_, depth_ + 1);
   }
 
  private:
@@ -213,6 +218,7 @@ class Replacement {
   const Node& root_;
   const Bindings& bound_;
   std::vector<int>* fired_;
+  int depth_;
 };
 
 }  // namespace
@@ -229,14 +235,16 @@ RuleSet::RuleSet(const std::vector<Rule>& rules) : rules_(rules) {
   }
 }
 
-ValueId RuleSet::emit(Rebuild& rebuild, Node node, std::vector<int>* fired) const {
+ValueId RuleSet::emit(Rebuild& rebuild, Node node, std::vector<int>* fired, int depth) const {
+  constexpr int kDeepest = 100;  // deeper than any table goes whose rules do not undo each other
+  MORIEJIT_CHECK(depth < kDeepest);
   const auto found = node.kind == NodeKind::kOp ? entries_.find(node.op) : entries_.end();
   if (found == entries_.end()) return rebuild.builder().copy(std::move(node));
   node.shape = infer_shape(rebuild.graph(), node);
   for (const Entry& entry : found->second) {
     Bindings bound;
     if (!match_node(rebuild.graph(), node, entry.before, bound)) continue;
-    const Replacement replacement(*this, rebuild, node, bound, fired);
+    const Replacement replacement(*this, rebuild, node, bound, fired, depth);
     if (!replacement.keeps_shape(entry.after)) continue;
     ++(*fired)[entry.rule];
     return replacement.build(entry.after);

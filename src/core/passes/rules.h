@@ -57,7 +57,7 @@ class RuleSet {
   explicit RuleSet(const std::vector<Rule>& rules);
 
   // Adds the node, or what it is rewritten to; `fired` counts the rewrites, by rule.
-  ValueId emit(Rebuild& rebuild, Node node, std::vector<int>* fired) const;
+  ValueId emit(Rebuild& rebuild, Node node, std::vector<int>* fired, int depth = 0) const;
   const std::vector<Rule>& rules() const { return rules_; }
 
  private:

@@ -45,6 +45,7 @@ void add_selection(std::vector<Rule>* rules) {
       {"where(0, x, y)", "y"},
       {"pmax(x, x)", "x"},
       {"pmin(x, x)", "x"},
+      {"pmax(x, 0)", "relu(x)"},
       {"max(x)", "x"},
       {"min(x)", "x"},
       {"prod(x)", "x"},
