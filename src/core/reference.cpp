@@ -37,6 +37,7 @@ std::vector<Buffer> evaluate_control(const Node& node, std::vector<View> args,
   while (condition_holds(*outputs_of(*node.regions[0], args, hooks)[0].data)) {
     states = outputs_of(*node.regions[1], args, hooks);
     for (size_t i = 0; i < states.size(); ++i) args[i] = states[i].view();
+    if (hooks.poll) hooks.poll();
   }
   return states;
 }

@@ -1,5 +1,6 @@
 // Plans of fixed shapes: random graphs with control flow, against the plain evaluator.
 #include <algorithm>
+#include <limits>
 
 #include "checks.h"
 #include "core/error.h"
@@ -75,6 +76,7 @@ class Grower {
       case 3:
         return b.op("transpose", {b.op("transpose", {x})});
       default: {
+        if (shape.size() == 0) return b.op("transpose", {b.op("transpose", {x})});
         const double at = static_cast<double>(rng_.between(1, shape.size()));
         return b.op("assign", {x, b.scalar(at), b.scalar(rng_.spread(-2, 2))});
       }
@@ -228,13 +230,27 @@ void check_graph(const Graph& graph, const std::vector<Buffer>& inputs) {
 
 }  // namespace
 
+namespace {
+
+// In one of three some elements are special: a condition may then be missing.
+Buffer matrix_with_specials(Shape shape, Rng& rng) {
+  static const double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
+                                    std::numeric_limits<double>::infinity(),
+                                    -std::numeric_limits<double>::infinity(), -0.0, 0.0};
+  const double share = rng.chance(0.33) ? 0.2 : 0;
+  return make_matrix(
+      shape, [&] { return rng.chance(share) ? kSpecial[rng.below(5)] : rng.spread(-2, 2); });
+}
+
+}  // namespace
+
 void check_fixed(Rng& rng) {
-  static const int64_t kRows[] = {1, 2, 33, 40, 700}, kCols[] = {1, 2, 5};
-  Grower grower(rng, kRows[rng.below(5)], kCols[rng.below(3)]);
+  static const int64_t kRows[] = {0, 1, 2, 33, 40, 700}, kCols[] = {1, 2, 5};
+  Grower grower(rng, kRows[rng.below(6)], kCols[rng.below(3)]);
   const Graph graph = grower.graph();
   std::vector<Buffer> inputs;
   for (ValueId id : graph.inputs) {
-    inputs.push_back(plain_matrix(graph.node(id).shape, rng.next()));
+    inputs.push_back(matrix_with_specials(graph.node(id).shape, rng));
   }
   try {
     check_graph(graph, inputs);

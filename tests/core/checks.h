@@ -49,6 +49,8 @@ void check_fixed(Rng& rng);
 // Particular cases of fixed plans, and of derivatives of control flow.
 void check_plans();
 void check_control_gradients();
+// Calls of the host's functions, and being told to stop.
+void check_host();
 // Passes on a graph of whole numbers, whose values they must keep exactly.
 void check_passes(const Graph& graph);
 // The order in which a chain of matrices is multiplied, against all orders.

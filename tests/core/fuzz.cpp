@@ -95,6 +95,7 @@ int run_programs(const Options& options) {
   int64_t passed = 0, failed = missing.empty() ? 0 : 1;
   try {
     check_plans();
+    check_host();
     check_control_gradients();
   } catch (const Failure& failure) {
     std::printf("FAIL plans: %s\n", failure.why.c_str());
