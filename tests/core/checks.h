@@ -46,6 +46,8 @@ void check_gradient(Graph graph, Rng& rng);
 void check_structure(const Graph& graph, Rng& rng);
 // A random graph with control flow, by a plan of fixed shapes.
 void check_fixed(Rng& rng);
+// A random graph by the passes over traced programs.
+void check_traced(Rng& rng);
 // Particular cases of fixed plans, and of derivatives of control flow.
 void check_plans();
 void check_control_gradients();

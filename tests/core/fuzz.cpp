@@ -75,6 +75,7 @@ class Trial {
   void check_graph() {
     check_chain_order(rng_);
     check_fixed(rng_);
+    check_traced(rng_);
     check_structure(graph_, rng_);
     check_passes(graph_);
     check_gradient(graph_, rng_);
