@@ -60,7 +60,8 @@ Graph run_passes(Graph graph, PassContext& context, const std::vector<std::strin
                  const std::vector<std::string>& off = {},
                  std::vector<PassReport>* reports = nullptr);
 
-// The same with traced_passes(). Where context.exact is set, no bit of a result changes.
+// The same with traced_passes(), again while they change the graph. Where context.exact is set, no
+// bit of a result changes.
 Graph run_traced_passes(Graph graph, PassContext& context,
                         const std::vector<std::string>& names = {},
                         const std::vector<std::string>& off = {},

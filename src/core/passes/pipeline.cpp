@@ -17,6 +17,8 @@ namespace {
 
 // Constants that grow are still made up to this size: they cost less than running their op.
 constexpr double kSmallConstant = 1e4;
+// Two rounds are usual: in the second nothing changes any more.
+constexpr int kMostRounds = 8;
 
 using Names = std::vector<std::string>;
 
@@ -47,19 +49,34 @@ Graph run_pass(const Pass& pass, const Graph& graph, PassContext& context) {
   return after;
 }
 
-Graph run_list(const std::vector<Pass>& passes, Graph graph, PassContext& context,
+// The report of a pass that has run before takes what it did this time as well.
+void add_report(const Pass& pass, bool changed, const PassContext& context,
+                std::vector<PassReport>* reports) {
+  auto at = std::find_if(reports->begin(), reports->end(),
+                         [&pass](const PassReport& report) { return report.name == pass.name; });
+  if (at == reports->end()) at = reports->insert(at, {pass.name, false, {}});
+  at->changed = at->changed || changed;
+  at->notes.insert(at->notes.end(), context.notes.begin(), context.notes.end());
+}
+
+// Runs the passes in order, and again while they change the graph, at most `rounds` times.
+Graph run_list(const std::vector<Pass>& passes, int rounds, Graph graph, PassContext& context,
                const Names& names, const Names& off, std::vector<PassReport>* reports) {
   check_names(passes, names);
   check_names(passes, off);
-  for (const Pass& pass : passes) {
-    if ((!names.empty() && !contains(names, pass.name)) || contains(off, pass.name)) continue;
-    context.notes.clear();
-    Graph after = run_pass(pass, graph, context);
-    verify(after);
-    if (reports != nullptr) {
-      reports->push_back({pass.name, !same_structure(graph, after), context.notes});
+  bool again = true;
+  for (int round = 0; round < rounds && again; ++round) {
+    again = false;
+    for (const Pass& pass : passes) {
+      if ((!names.empty() && !contains(names, pass.name)) || contains(off, pass.name)) continue;
+      context.notes.clear();
+      Graph after = run_pass(pass, graph, context);
+      verify(after);
+      const bool changed = !same_structure(graph, after);
+      if (reports != nullptr) add_report(pass, changed, context, reports);
+      graph = std::move(after);
+      again = again || changed;
     }
-    graph = std::move(after);
   }
   return graph;
 }
@@ -79,13 +96,10 @@ const std::vector<Pass>& traced_passes() {
   static const std::vector<Pass> passes = {
       {"simplify", simplify, "fewer ops for the passes behind it"},
       {"fold_constants", fold_constants, "evaluates what does not depend on the inputs"},
-      {"simplify", simplify, "constants are known now"},
       {"cse", cse, "one value for what is made twice, so that formulas are recognised"},
       {"activations", activations, "stable forms for formulas"},
       {"transpose_into_product", transpose_into_product, "before products are ordered"},
       {"matrix_chain", matrix_chain, "what is left of products, in the cheapest order"},
-      {"fold_constants", fold_constants, "evaluates what the passes made of constants"},
-      {"cse", cse, "what became the same"},
       {"dead_code", dead_code, "drops the constants and values that nobody reads any more"},
   };
   return passes;
@@ -93,13 +107,13 @@ const std::vector<Pass>& traced_passes() {
 
 Graph run_passes(Graph graph, PassContext& context, const Names& names, const Names& off,
                  std::vector<PassReport>* reports) {
-  return run_list(all_passes(), std::move(graph), context, names, off, reports);
+  return run_list(all_passes(), 1, std::move(graph), context, names, off, reports);
 }
 
 Graph run_traced_passes(Graph graph, PassContext& context, const Names& names, const Names& off,
                         std::vector<PassReport>* reports) {
   context.growth_limit = std::min(context.growth_limit, kSmallConstant);
-  return run_list(traced_passes(), std::move(graph), context, names, off, reports);
+  return run_list(traced_passes(), kMostRounds, std::move(graph), context, names, off, reports);
 }
 
 bool names_traced(const Names& names) {
