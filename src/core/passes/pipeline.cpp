@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/passes/activations.h"
+#include "core/passes/affine.h"
 #include "core/passes/cse.h"
 #include "core/passes/dead_code.h"
 #include "core/passes/fold_constants.h"
@@ -99,6 +100,7 @@ const std::vector<Pass>& traced_passes() {
       {"cse", cse, "one value for what is made twice, so that formulas are recognised"},
       {"activations", activations, "stable forms for formulas"},
       {"transpose_into_product", transpose_into_product, "before products are ordered"},
+      {"affine", affine, "one product for several with constants"},
       {"matrix_chain", matrix_chain, "what is left of products, in the cheapest order"},
       {"dead_code", dead_code, "drops the constants and values that nobody reads any more"},
   };
