@@ -33,7 +33,8 @@ run_formula <- function(nodes, x, passes, mode = "default") {
     "  return %", length(nodes) - 1, "\n}"
   )
   if (length(passes) > 0L) text <- moriejit:::text_pass_impl(text, passes, list(), mode)
-  list(text = text, value = c(moriejit:::text_run_impl(text, list(x = cbind(x)), list(), FALSE)[[1]]))
+  value <- moriejit:::text_run_impl(text, list(x = cbind(x)), list(), FALSE)[[1]]
+  list(text = text, value = c(value))
 }
 
 test_that("recognised activations are stable, and keep NaN and NA", {
