@@ -57,6 +57,18 @@ set_gemm_impl <- function(choice) {
     invisible(.Call(`_moriejit_set_gemm_impl`, choice))
 }
 
+jit_text_impl <- function(state, stage) {
+    .Call(`_moriejit_jit_text_impl`, state, stage)
+}
+
+jit_prepare_impl <- function(state, args) {
+    .Call(`_moriejit_jit_prepare_impl`, state, args)
+}
+
+jit_facts_impl <- function(state) {
+    .Call(`_moriejit_jit_facts_impl`, state)
+}
+
 jit_native_impl <- function() {
     .Call(`_moriejit_jit_native_impl`)
 }

@@ -70,9 +70,9 @@ assigned_names <- function(expr) {
       if (is_call_of(part, "quote")) part[[2]] else part
     })
   }
-  for (part in as.list(expr)) {
-    if (is.call(part)) {
-      found <- c(found, assigned_names(part))
+  for (k in seq_along(expr)) {
+    if (is.call(expr[[k]])) {
+      found <- c(found, assigned_names(expr[[k]]))
     }
   }
   unique(found)

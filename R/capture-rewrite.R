@@ -16,9 +16,8 @@ rewrite <- function(expr) {
 
 rewrite_parts <- function(expr) {
   for (i in seq_along(expr)) {
-    part <- expr[[i]]
-    if (is.call(part)) {
-      expr[[i]] <- rewrite(part)
+    if (is.call(expr[[i]])) {  # an argument that is left out can't be given a name
+      expr[[i]] <- rewrite(expr[[i]])
     }
   }
   expr
@@ -156,8 +155,7 @@ leaves_branch <- function(expr, words, inside = FALSE) {
   }
   inside <- inside || is_call_of(expr, c("if", "switch"))
   for (i in seq_along(expr)) {
-    part <- expr[[i]]
-    if (is.call(part) && leaves_branch(part, words, inside)) {
+    if (is.call(expr[[i]]) && leaves_branch(expr[[i]], words, inside)) {
       return(TRUE)
     }
   }

@@ -158,9 +158,31 @@ instrument <- function(f) {
 shadow_names <- function(f, env, functions, variables) {
   # Of the rewritten body, which calls functions that the original does not.
   names <- unique(c(all.names(body(f)), unlist(lapply(formals(f), all.names))))
-  for (name in setdiff(names, c("", "..."))) {
+  # `f(x) <- y` calls `f<-`.
+  names <- c(names, paste0(replaced_by(body(f)), "<-"))
+  for (name in setdiff(names, c("", "...", "<-"))) {
     shadow_name(name, env, functions, variables)
   }
+}
+
+# The functions on the left of assignments.
+replaced_by <- function(expr) {
+  found <- character()
+  if (is_call_of(expr, c("<-", "=", "jit:super")) && length(expr) > 1L) {
+    target <- expr[[2]]
+    while (is.call(target) && length(target) > 1L) {
+      if (is.symbol(target[[1]])) {
+        found <- c(found, as.character(target[[1]]))
+      }
+      target <- target[[2]]
+    }
+  }
+  for (k in seq_along(expr)) {
+    if (is.call(expr[[k]])) {
+      found <- c(found, replaced_by(expr[[k]]))
+    }
+  }
+  unique(found)
 }
 
 shadow_name <- function(name, env, functions, variables) {

@@ -69,8 +69,7 @@ dots_given <- function(...) {
   exprs <- eval(substitute(alist(...)))
   values <- vector("list", length(exprs))
   for (k in seq_along(exprs)) {
-    value <- if (is_absent(exprs[[k]])) quote(expr = ) else ...elt(k)
-    values[k] <- list(value)
+    values[k] <- if (is_absent(exprs[[k]])) list(quote(expr = )) else list(...elt(k))
   }
   stats::setNames(values, names(exprs))
 }

@@ -191,7 +191,8 @@ pairwise_rule <- function(original, op) {
       elementwise2(op, x, y, if (type == "logical") "integer" else type)
     }
     value <- Reduce(combine, args)
-    size <- max(vapply(args, tr_length, numeric(1)))
+    sizes <- vapply(args, tr_length, numeric(1))
+    size <- if (any(sizes == 0)) 0 else max(sizes)
     first <- args[[1]]
     # R keeps the attributes of the first argument.
     if (tr_length(first) == size) {

@@ -162,6 +162,38 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
+// jit_text_impl
+SEXP jit_text_impl(SEXP state, std::string stage);
+RcppExport SEXP _moriejit_jit_text_impl(SEXP stateSEXP, SEXP stageSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< std::string >::type stage(stageSEXP);
+    rcpp_result_gen = Rcpp::wrap(jit_text_impl(state, stage));
+    return rcpp_result_gen;
+END_RCPP
+}
+// jit_prepare_impl
+SEXP jit_prepare_impl(SEXP state, SEXP args);
+RcppExport SEXP _moriejit_jit_prepare_impl(SEXP stateSEXP, SEXP argsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type args(argsSEXP);
+    rcpp_result_gen = Rcpp::wrap(jit_prepare_impl(state, args));
+    return rcpp_result_gen;
+END_RCPP
+}
+// jit_facts_impl
+SEXP jit_facts_impl(SEXP state);
+RcppExport SEXP _moriejit_jit_facts_impl(SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(jit_facts_impl(state));
+    return rcpp_result_gen;
+END_RCPP
+}
 // jit_native_impl
 SEXP jit_native_impl();
 RcppExport SEXP _moriejit_jit_native_impl() {
@@ -558,6 +590,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_moriejit_passes_impl", (DL_FUNC) &_moriejit_passes_impl, 1},
     {"_moriejit_check_rules_impl", (DL_FUNC) &_moriejit_check_rules_impl, 2},
     {"_moriejit_set_gemm_impl", (DL_FUNC) &_moriejit_set_gemm_impl, 1},
+    {"_moriejit_jit_text_impl", (DL_FUNC) &_moriejit_jit_text_impl, 2},
+    {"_moriejit_jit_prepare_impl", (DL_FUNC) &_moriejit_jit_prepare_impl, 2},
+    {"_moriejit_jit_facts_impl", (DL_FUNC) &_moriejit_jit_facts_impl, 1},
     {"_moriejit_jit_native_impl", (DL_FUNC) &_moriejit_jit_native_impl, 0},
     {"_moriejit_jit_add_program_impl", (DL_FUNC) &_moriejit_jit_add_program_impl, 4},
     {"_moriejit_has_native_impl", (DL_FUNC) &_moriejit_has_native_impl, 1},

@@ -4,8 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "core/grad.h"
 #include "core/op.h"
 #include "core/passes/pass.h"
+#include "core/passes/round_to_single.h"
 
 namespace moriejit {
 namespace {
@@ -188,9 +190,20 @@ Rcpp::RObject run_jit(JitProgram& program, const std::vector<SEXP>& leaves) {
 void JitProgram::prepare() {
   PassContext context;
   context.mode = settings.mode;
+  context.exact = settings.exact;
   context.poll = r_hooks().poll;
+  Graph whole = graph;
+  if (settings.gradient) {
+    // Stable forms are recognised before they are differentiated.
+    whole = run_traced_passes(std::move(whole), context);
+    std::vector<ValueId> wrt;
+    for (size_t input : settings.wrt) wrt.push_back(whole.inputs[input]);
+    whole = vjp_graph(whole, wrt, true);
+    whole.outputs.erase(whole.outputs.begin());
+  }
+  if (settings.single) whole = round_to_single(whole);
   reports.clear();
-  optimised = run_passes(graph, context, {}, {}, &reports);
+  optimised = run_traced_passes(std::move(whole), context, {}, {}, &reports);
   plan = make_plan(optimised, true);
 }
 

@@ -53,6 +53,9 @@ struct JitOptions {
   Mode mode = Mode::kDefault;
   bool exact = false;
   bool single = false;
+  // Of a gradient: the inputs (by number) that it is taken by. The graph is that of the loss.
+  bool gradient = false;
+  std::vector<size_t> wrt;
 };
 
 struct JitProgram {
@@ -73,6 +76,11 @@ struct JitProgram {
   // Runs the passes and plans, after the trace or after a captured array changed.
   void prepare();
 };
+
+// Finds the program for a call's arguments by formal argument, tracing if there is none.
+std::shared_ptr<JitProgram> program_for(SEXP state, SEXP args, std::vector<SEXP>& leaves);
+// The program that was used last; null where there is none.
+std::shared_ptr<JitProgram> last_program(SEXP state);
 
 struct JitFunction {
   std::list<std::shared_ptr<JitProgram>> programs;  // the most recently used first

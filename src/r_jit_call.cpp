@@ -1,5 +1,6 @@
 // The call of a compiled function and the making of its programs.
-#include "core/grad.h"
+#include <algorithm>
+
 #include "core/op.h"
 #include "core/text.h"
 #include "r_jit.h"
@@ -162,14 +163,16 @@ OutSpec out_spec(const Rcpp::List& given, std::vector<SEXP>& tracers) {
   return spec;
 }
 
-// The gradients of a loss by values of the trace, which have their places in the program's graph.
-Graph gradient_of(SEXP loss, const std::vector<SEXP>& wrt) {
-  Tracing& trace = current_trace();
-  std::vector<ValueId> ids;
-  for (const SEXP one : wrt) ids.push_back(trace.lift(one));
-  Graph joint = vjp_graph(trace.finish({loss}), ids, true);
-  joint.outputs.erase(joint.outputs.begin());
-  return joint;
+// Which inputs of the program's graph traced values are.
+std::vector<size_t> input_numbers(const std::vector<SEXP>& tracers) {
+  const std::vector<ValueId>& inputs = current_trace().builder().graph().inputs;
+  std::vector<size_t> numbers;
+  for (const SEXP one : tracers) {
+    const auto at = std::find(inputs.begin(), inputs.end(), current_trace().lift(one));
+    MORIEJIT_CHECK(at != inputs.end());
+    numbers.push_back(static_cast<size_t>(at - inputs.begin()));
+  }
+  return numbers;
 }
 
 void collect_leaves(OutSpec& spec, std::vector<OutSpec*>& leaves) {
@@ -212,7 +215,9 @@ SEXP jit_add_program_impl(SEXP state, Rcpp::List spec, Rcpp::List example, int l
     if (loss == R_NilValue) {
       program->graph = current_trace().finish(tracers);
     } else {
-      program->graph = gradient_of(loss, tracers);
+      program->settings.gradient = true;
+      program->settings.wrt = input_numbers(tracers);
+      program->graph = current_trace().finish({loss});
     }
     for (const SEXP one : Rcpp::List(static_cast<SEXP>(spec["captured"]))) {
       const Rcpp::List item(one);
@@ -287,20 +292,36 @@ SEXP jit_call_impl(SEXP state, SEXP frame) {
   Rcpp::Shield<SEXP> args(Rcpp::unwindProtect([&] { return call_arguments(formals, frame); }));
   return guarded([&]() -> Rcpp::RObject {
     std::vector<SEXP> leaves;
-    const Rcpp::List list(static_cast<SEXP>(args));
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      JitFunction* function = function_of(state);
-      if (function != nullptr) {
-        const auto program = find_program(*function, list, leaves);
-        if (program != nullptr) return run_jit(*program, leaves);
-      }
-      const Rcpp::Function trace = Rcpp::Environment::namespace_env("moriejit")["jit_retrace"];
-      Rcpp::CharacterVector names(list.size());
-      for (R_xlen_t i = 0; i < list.size(); ++i) names[i] = PRINTNAME(VECTOR_ELT(formals, i));
-      const Rcpp::List named(Rf_shallow_duplicate(args));
-      Rf_setAttrib(named, R_NamesSymbol, names);
-      trace(state, named);
-    }
-    throw Error(ErrorKind::kInternal, "A program that was just traced does not fit its arguments.");
+    const auto program = program_for(state, args, leaves);
+    return run_jit(*program, leaves);
   });
 }
+
+namespace moriejit {
+
+std::shared_ptr<JitProgram> last_program(SEXP state) {
+  const JitFunction* function = function_of(state);
+  if (function == nullptr || function->programs.empty()) return nullptr;
+  return function->programs.front();
+}
+
+std::shared_ptr<JitProgram> program_for(SEXP state, SEXP args, std::vector<SEXP>& leaves) {
+  const Rcpp::List list(args);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    JitFunction* function = function_of(state);
+    if (function != nullptr) {
+      const auto program = find_program(*function, list, leaves);
+      if (program != nullptr) return program;
+    }
+    const SEXP formals = Rf_findVarInFrame(state, Rf_install("symbols"));
+    const Rcpp::Function trace = Rcpp::Environment::namespace_env("moriejit")["jit_retrace"];
+    Rcpp::CharacterVector names(list.size());
+    for (R_xlen_t i = 0; i < list.size(); ++i) names[i] = PRINTNAME(VECTOR_ELT(formals, i));
+    const Rcpp::List named(Rf_shallow_duplicate(args));
+    Rf_setAttrib(named, R_NamesSymbol, names);
+    trace(state, named);
+  }
+  throw Error(ErrorKind::kInternal, "A program that was just traced does not fit its arguments.");
+}
+
+}  // namespace moriejit

@@ -168,15 +168,17 @@ void register_powers(Registry& r) {
   });
 }
 
-// A tie is shared evenly.
+// A tie is shared evenly; one with a constant counts as the constant, so that pmax(x, 0) has the
+// derivative of relu whichever way round it is written.
 template <class F>
 void extreme_vjp(Op& op, F first_wins) {
   op.vjp = [first_wins](Builder& b, const VjpArgs& v) -> std::vector<ValueId> {
     const Expr x{&b, v.in[0]}, y{&b, v.in[1]}, dy{&b, v.dy};
     const Expr tie = x.apply("eq", y), wins = first_wins(x, y), zero = dy.scalar(0);
-    const Expr half = dy * 0.5;
-    return {reduce_like(where(tie, half, where(wins, dy, zero)), v.in[0]).id,
-            reduce_like(where(tie, half, where(wins, zero, dy)), v.in[1]).id};
+    const bool constant = is_constant(b.graph(), v.in[0]) || is_constant(b.graph(), v.in[1]);
+    const Expr share = constant ? zero : dy * 0.5;
+    return {reduce_like(where(tie, share, where(wins, dy, zero)), v.in[0]).id,
+            reduce_like(where(tie, share, where(wins, zero, dy)), v.in[1]).id};
   };
 }
 

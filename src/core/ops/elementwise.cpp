@@ -58,7 +58,7 @@ void register_arithmetic(Registry& r) {
 
   Op& sqrt = unary(r, "sqrt", 4, [](double x, const double*) { return std::sqrt(x); });
   sqrt.doc = "The square root; NaN below 0.";
-  derivative(sqrt, [](Expr, Expr y, Expr dy, Attrs) { return dy / (y * 2); });
+  derivative(sqrt, [](Expr, Expr y, Expr dy, Attrs) { return selected(dy, dy / (y * 2)); });
 
   Op& pnorm = unary(r, "pnorm", 20, [](double x, const double*) { return normal_cdf(x); });
   pnorm.kind = "pnorm";
