@@ -169,6 +169,10 @@ trace_host_impl <- function(fun, args, slots, op, type, dim, names, length, grad
     .Call(`_moriejit_trace_host_impl`, fun, args, slots, op, type, dim, names, length, gradient)
 }
 
+trace_op_list_impl <- function(ops, x, first, total) {
+    .Call(`_moriejit_trace_op_list_impl`, ops, x, first, total)
+}
+
 trace_open_region_impl <- function() {
     .Call(`_moriejit_trace_open_region_impl`)
 }

@@ -24,7 +24,8 @@ jit_callback <- function(fun, shape = NULL, type = c("double", "integer", "logic
                          gradient = NULL) {
   type <- rlang::arg_match(type)
   if (!is.function(fun)) {
-    abort_moriejit("param", c("`fun` must be a function.", x = paste0("It is ", describe(fun), ".")))
+    abort_moriejit("param", c("`fun` must be a function.",
+                              x = paste0("It is ", describe(fun), ".")))
   }
   if (!is.null(gradient) && !is.function(gradient)) {
     abort_moriejit("param", c("`gradient` must be a function or NULL.",

@@ -54,16 +54,7 @@ assigned_names <- function(expr) {
   if (!is.call(expr) || is_call_of(expr, c("function", "quote"))) {
     return(character())
   }
-  found <- character()
-  if (is_call_of(expr, c("<-", "=", "for", "jit:super"))) {
-    target <- expr[[2]]
-    while (is.call(target) && length(target) > 1L) {
-      target <- target[[2]]
-    }
-    if (is.symbol(target) || is.character(target)) {
-      found <- as.character(target)
-    }
-  }
+  found <- assigned_here(expr)
   # The bodies of loops are quoted, and run in the same frame.
   if (is_call_of(expr, c("jit:for", "jit:while"))) {
     expr <- lapply(as.list(expr), function(part) {
@@ -76,6 +67,18 @@ assigned_names <- function(expr) {
     }
   }
   unique(found)
+}
+
+# The variable that a call itself assigns to: `x` in `x$a[1] <- 2`.
+assigned_here <- function(expr) {
+  if (!is_call_of(expr, c("<-", "=", "for", "jit:super"))) {
+    return(character())
+  }
+  target <- expr[[2]]
+  while (is.call(target) && length(target) > 1L) {
+    target <- target[[2]]
+  }
+  if (is.symbol(target) || is.character(target)) as.character(target) else character()
 }
 
 frame_values <- function(frame, names) {
@@ -153,8 +156,9 @@ close_branches <- function(branches, outputs) {
 
 # A branch that ends in an error still has outputs, which nobody sees.
 branch_outputs <- function(plan, then, other) {
-  zeros <- lapply(plan$metas, function(meta) array(0, if (is.null(meta$dim)) meta$length else
-    meta$dim))
+  zeros <- lapply(plan$metas, function(meta) {
+    array(0, if (is.null(meta$dim)) meta$length else meta$dim)
+  })
   list(
     if (then$diverged) zeros else plan$then,
     if (other$diverged) zeros else if (then$diverged) plan$then else plan$other
@@ -193,8 +197,7 @@ merge_value <- function(a, b, plan, name) {
   if (identical(a, b)) {
     return(a)
   }
-  if (is_plain_list(a) && is_plain_list(b) && identical(attributes(a), attributes(b)) &&
-        length(a) == length(b)) {
+  if (is_same_kind_of_list(a, b)) {
     a[] <- Map(function(x, y) merge_value(x, y, plan, name), a, b)
     return(a)
   }
@@ -205,6 +208,11 @@ merge_value <- function(a, b, plan, name) {
     }
   }
   poison(plan$cond, name)
+}
+
+is_same_kind_of_list <- function(a, b) {
+  is_plain_list(a) && is_plain_list(b) && length(a) == length(b) &&
+    identical(attributes(a), attributes(b))
 }
 
 is_leaf <- function(x) is_traced(x) || (is_countable(x) && !is.object(x))
@@ -248,15 +256,7 @@ jit_or <- function(a, b) short_circuit(a, b, substitute(b), parent.frame(), TRUE
 # `decides` is the value of `a` that makes `b` unneeded.
 short_circuit <- function(a, b, expr, frame, decides) {
   if (!is_traced(a)) {
-    if (isTRUE(as.logical(a) == decides) && length(a) == 1L) {
-      return(decides)
-    }
-    known <- if (decides) a || FALSE else a && TRUE
-    if (!is_traced(b)) {
-      return(if (decides) known || b else known && b)
-    }
-    check_condition(b)
-    return(trace_arith(if (decides) "or" else "and", known, relabel(b, dim = NULL)))
+    return(known_first(a, b, decides))
   }
   check_condition(a)
   a <- trace_arith("ne", relabel(a, dim = NULL), 0)
@@ -267,14 +267,23 @@ short_circuit <- function(a, b, expr, frame, decides) {
   run <- function() {
     value <- b
     check_condition(value)
-    if (!is_traced(value)) {
-      value <- as.logical(value)
-    } else {
-      value <- relabel(value, dim = NULL)
-    }
-    trace_arith(op, a, value)
+    trace_arith(op, a, if (is_traced(value)) relabel(value, dim = NULL) else as.logical(value))
   }
   env <- new.env(parent = frame)
   assign("jit:run", run, envir = env)
   capture_if(decided, decides, quote(`jit:run`()), env)
+}
+
+# `a` is known; `b` is evaluated where R would.
+known_first <- function(a, b, decides) {
+  native <- if (decides) base::`||` else base::`&&`
+  known <- native(a, !decides)
+  if (isTRUE(known == decides)) {
+    return(decides)
+  }
+  if (!is_traced(b)) {
+    return(native(known, b))
+  }
+  check_condition(b)
+  trace_arith(if (decides) "or" else "and", known, relabel(b, dim = NULL))
 }

@@ -146,7 +146,7 @@ leaves_branch <- function(expr, words, inside = FALSE) {
   if (is_call_of(expr, words)) {
     return(inside)
   }
-  if (is_call_of(expr, c("for", "while", "repeat"))) {
+  if (is_loop(expr)) {
     words <- setdiff(words, c("break", "next"))
     inside <- TRUE
   }
@@ -154,12 +154,13 @@ leaves_branch <- function(expr, words, inside = FALSE) {
     return(FALSE)
   }
   inside <- inside || is_call_of(expr, c("if", "switch"))
-  for (i in seq_along(expr)) {
-    if (is.call(expr[[i]]) && leaves_branch(expr[[i]], words, inside)) {
-      return(TRUE)
-    }
-  }
-  FALSE
+  any(vapply(calls_in(expr), leaves_branch, NA, words, inside))
+}
+
+# The parts of a call that are calls. (An argument that is left out can't be given a name.)
+calls_in <- function(expr) {
+  parts <- as.list(expr)
+  parts[vapply(parts, is.call, NA)]
 }
 
 mentions <- function(expr, words) leaves_branch(expr, words, inside = TRUE)
@@ -180,28 +181,35 @@ settle <- function(parts, how) {
     if (is_call_of(part, how$words)) {
       return(block(c(done, how$leave(part))))
     }
-    if (is_call_of(part, "{") && mentions(part, how$words)) {
-      parts <- c(statements(part), rest)
-      next
-    }
     if (is_call_of(part, "if") && mentions(part, how$words)) {
-      other <- if (length(part) == 4L) statements(part[[4]]) else how$nothing
-      split <- call("if", part[[2]], settle(c(statements(part[[3]]), rest), how),
-                    settle(c(other, rest), how))
-      return(block(c(done, list(split))))
+      return(block(c(done, list(split_branches(part, rest, how)))))
     }
-    if (!is.null(how$loop) && is_call_of(part, c("for", "while", "repeat")) &&
-          mentions(part, "return")) {
-      settled <- how$loop(part)
-      done <- c(done, settled$before)
-      parts <- c(settled$after, rest)
-      next
-    }
-    done <- c(done, list(part))
-    parts <- rest
+    opened <- open_statement(part, how)
+    done <- c(done, opened$done)
+    parts <- c(opened$todo, rest)
   }
   block(done)
 }
+
+# What stands for a statement other than `if`: done with, or to be settled in turn.
+open_statement <- function(part, how) {
+  if (is_call_of(part, "{") && mentions(part, how$words)) {
+    list(todo = statements(part))
+  } else if (!is.null(how$loop) && is_loop(part) && mentions(part, "return")) {
+    how$loop(part)
+  } else {
+    list(done = list(part))
+  }
+}
+
+# An `if` of which a branch may leave; what follows it goes into both branches.
+split_branches <- function(expr, rest, how) {
+  other <- if (length(expr) == 4L) statements(expr[[4]]) else how$nothing
+  call("if", expr[[2]], settle(c(statements(expr[[3]]), rest), how),
+       settle(c(other, rest), how))
+}
+
+is_loop <- function(expr) is_call_of(expr, c("for", "while", "repeat"))
 
 # A loop that may return: it breaks, and what follows asks whether it did.
 loop_that_returns <- function(loop) {
@@ -211,8 +219,8 @@ loop_that_returns <- function(loop) {
   body <- length(loop)
   loop[[body]] <- substitute_return(loop[[body]], flag, value)
   list(
-    before = list(call("<-", flag, FALSE), call("<-", value, NULL), loop),
-    after = list(call("if", flag, call("return", value)))
+    done = list(call("<-", flag, FALSE), call("<-", value, NULL), loop),
+    todo = list(call("if", flag, call("return", value)))
   )
 }
 

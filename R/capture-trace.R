@@ -57,7 +57,6 @@ new_trace <- function(state, static) {
   current$leaves <- current$captured <- current$options <- current$loops <- list()
   current$copies <- list()
   current$names_matter <- FALSE
-  current$training <- state$training
   current$call <- state$call
   current
 }
@@ -71,7 +70,7 @@ bind_arg <- function(value, path, current) {
   if (is_input(value) && !path %in% current$static) {
     tracer <- trace_input_impl(path, value)
     id <- as.character(trace_id_impl(tracer))
-    current$leaves[[id]] <- list(key = path, size = length(value))
+    current$leaves[[id]] <- list(key = path, size = length(value), example = value)
     return(list(spec = list(kind = "leaf", value = value), value = tracer))
   }
   if (is_plain_list(value) || is.data.frame(value)) {
@@ -89,7 +88,7 @@ bind_arg <- function(value, path, current) {
 }
 
 # An argument that was not given.
-is_absent <- function(x) identical(x, quote(expr = ))
+is_absent <- function(x) identical(x, rlang::missing_arg())
 
 # Numbers and logical arrays are inputs; a single TRUE or FALSE is a setting.
 is_input <- function(x) {

@@ -23,7 +23,7 @@
 #' g <- jit_grad(function(x, y) sum(x * y^2))
 #' g(x = 1:3 / 2, y = c(1, 2, 3))
 jit_grad <- function(func, wrt = NULL) {
-  state <- new_state(as_traceable(func), "default", FALSE, "double", FALSE)
+  state <- new_state(as_traceable(func), "default", FALSE, "double")
   state$wrt <- list(wrt)
   as_jit_function(state)
 }

@@ -7,9 +7,9 @@
 #' groups as one line each and spelled out once below. `print()` and `summary()` give
 #' an overview, `as.function()` the program as plain R code.
 #'
-#' @param x,f A compiled function of [jit_trace()].
-#' @param name `graph` or `graph_for`.
-#' @param ... For `graph_for`: arguments as in a call of `f`. Else not used.
+#' @param x A compiled function of [jit_trace()].
+#' @param name `graph` or `graph_for`; a call of `f$graph_for()` takes arguments as
+#'   a call of `f` does.
 #' @return `$graph` and `$graph_for()` give a `jit_graph` (see [jit_graph()]).
 #' @section Errors: `moriejit_input_error` where the function has not been traced yet.
 #' @name jit_function
@@ -42,16 +42,17 @@ print.jit_function <- function(x, ...) {
   state <- jit_state(x)
   arguments <- paste(names(formals(state$func)), collapse = ", ")
   cat("<jit_function (", arguments, ")>\n", sep = "")
-  cat("mode ", state$mode, if (state$exact) ", exact", ", ", state$dtype,
-      if (state$training) ", training", "\n", sep = "")
+  cat("mode ", state$mode, if (state$exact) ", exact", ", ", state$dtype, "\n", sep = "")
   if (!is_traced_once(state)) {
     cat("not traced yet\n")
     return(invisible(x))
   }
   facts <- jit_facts_impl(state)
-  cat("traced ", length(state$log), if (length(state$log) == 1L) " time" else " times", ", last for ",
+  times <- length(state$log)
+  cat("traced ", times, if (times == 1L) " time" else " times", ", last for ",
       signature_text(state), "\n", sep = "")
-  cat(facts$before[["nodes"]], " ops captured, ", facts$after[["nodes"]], " after passes\n", sep = "")
+  cat(facts$before[["nodes"]], " ops captured, ", facts$after[["nodes"]], " after passes\n",
+      sep = "")
   invisible(x)
 }
 
@@ -125,7 +126,8 @@ print.jit_explanation <- function(x, ...) {
   print(x$cost)
   cat("Guards\n")
   for (k in seq_len(NROW(x$guards))) {
-    cat("  ", x$guards$kind[[k]], " ", x$guards$name[[k]], ": ", x$guards$must_be[[k]], "\n", sep = "")
+    cat("  ", x$guards$kind[[k]], " ", x$guards$name[[k]], ": ", x$guards$must_be[[k]], "\n",
+        sep = "")
   }
   cat("Traces\n")
   for (k in seq_len(NROW(x$traces))) {

@@ -29,7 +29,8 @@
 #'   operation as written.
 #' @param dtype `"double"`, or `"float"`: every operation is rounded to single
 #'   precision.
-#' @param training For op lists: whether dropout drops.
+#' @param training For op lists: whether dropout drops; by default each op says so
+#'   itself.
 #' @return A function of class `jit_function` with the arguments of `func`. It
 #'   can be saved with [saveRDS()] and used in other processes.
 #'   `f$graph` is the text of the captured graph after optimisation,
@@ -42,10 +43,14 @@
 #' f <- jit_trace(function(x, w) sum((x %*% w)^2), matrix(1, 2, 3), matrix(1, 3, 2))
 #' f(matrix(1:6, 2), matrix(0.5, 3, 2))
 jit_trace <- function(func, ..., mode = c("default", "reduce-overhead", "max-autotune"),
-                      exact = FALSE, dtype = c("double", "float"), training = FALSE) {
+                      exact = FALSE, dtype = c("double", "float"), training = NULL) {
   mode <- rlang::arg_match(mode)
   dtype <- rlang::arg_match(dtype)
-  state <- new_state(as_traceable(func), mode, exact, dtype, training)
+  check_flag(exact = exact)
+  if (!is.null(training)) {
+    check_flag(training = training)
+  }
+  state <- new_state(as_traceable(func, training), mode, exact, dtype)
   if (...length() > 0L) {
     probe <- with_formals(state, quote(jit_arguments_impl))
     jit_retrace(state, stats::setNames(probe(...), names(formals(state$func))))
@@ -53,20 +58,27 @@ jit_trace <- function(func, ..., mode = c("default", "reduce-overhead", "max-aut
   as_jit_function(state)
 }
 
-new_state <- function(func, mode, exact, dtype, training) {
+# A setting that must be TRUE or FALSE, by its name.
+check_flag <- function(...) {
+  if (!rlang::is_bool(..1)) {
+    abort_moriejit("param", c(paste0("`", ...names(), "` must be TRUE or FALSE."),
+                              x = paste0("It is ", describe(..1), ".")), call = user_frame())
+  }
+}
+
+new_state <- function(func, mode, exact, dtype) {
   state <- new.env(parent = emptyenv())
   state$func <- func
   state$symbols <- lapply(names(formals(func)), as.symbol)
   state$mode <- mode
-  state$exact <- isTRUE(exact)
+  state$exact <- exact
   state$dtype <- dtype
-  state$training <- isTRUE(training)
   state$limit <- 16L
   state$log <- list()
   state
 }
 
-as_traceable <- function(func) {
+as_traceable <- function(func, training = NULL) {
   if (inherits(func, "jit_function")) {
     jit_state(func)$func
   } else if (is.primitive(func)) {
@@ -74,13 +86,13 @@ as_traceable <- function(func) {
   } else if (is.function(func)) {
     func
   } else {
-    op_list_function(func)
+    op_list_function(func, training)
   }
 }
 
 # A function of the same arguments, without defaults, that hands its frame on.
 with_formals <- function(state, native) {
-  args <- lapply(formals(state$func), function(default) quote(expr = ))
+  args <- lapply(formals(state$func), function(default) rlang::missing_arg())
   body <- as.call(list(native, state, as.call(list(base::environment))))
   rlang::new_function(args, body, env = topenv())
 }

@@ -123,41 +123,38 @@ rules_algebra <- function() {
   ))
 }
 
-# R's rules of what a vector is in a product, tried on dummies.
+# R's rules of what a vector is in a product.
 product_shapes <- function(x, y, tx, ty) {
   xd <- tr_dim(x)
   yd <- tr_dim(y)
-  nx <- tr_length(x)
-  ny <- tr_length(y)
   if (length(xd) == 2L && length(yd) == 2L) {
-    return(list(xd, yd))
-  }
-  as_column <- function(n) c(n, 1)
-  as_row <- function(n) c(1, n)
-  if (length(xd) != 2L && length(yd) != 2L) {
-    if (tx || ty) {
-      return(list(as_column(nx), as_column(ny)))
-    }
-    if (nx == ny) return(list(as_row(nx), as_column(ny)))
-    if (ny == 1) return(list(as_column(nx), c(1, 1)))
-    return(list(if (nx == 1) c(1, 1) else as_row(nx), if (nx == 1) as_row(ny) else as_column(ny)))
-  }
-  if (length(xd) != 2L) {
-    inner <- if (ty) yd[[2]] else yd[[1]]
-    shape <- if (tx) {
-      if (nx == inner) as_column(nx) else as_row(nx)
-    } else {
-      if (nx == inner) as_row(nx) else as_column(nx)
-    }
-    return(list(shape, yd))
-  }
-  inner <- if (tx) xd[[1]] else xd[[2]]
-  shape <- if (ty) {
-    if (ny == inner) as_row(ny) else as_column(ny)
+    list(xd, yd)
+  } else if (length(xd) == 2L) {
+    list(xd, vector_shape(tr_length(y), xd[[if (tx) 1L else 2L]], column = !ty))
+  } else if (length(yd) == 2L) {
+    list(vector_shape(tr_length(x), yd[[if (ty) 2L else 1L]], column = tx), yd)
+  } else if (tx || ty) {
+    list(c(tr_length(x), 1), c(tr_length(y), 1))
   } else {
-    if (ny == inner) as_column(ny) else as_row(ny)
+    vectors_shapes(tr_length(x), tr_length(y))
   }
-  list(xd, shape)
+}
+
+# A vector next to a matrix lies along its inner dimension, of size `inner`, where it can.
+vector_shape <- function(n, inner, column) {
+  if ((n == inner) == column) c(n, 1) else c(1, n)
+}
+
+vectors_shapes <- function(nx, ny) {
+  if (nx == ny) {
+    list(c(1, nx), c(ny, 1))
+  } else if (ny == 1) {
+    list(c(nx, 1), c(1, 1))
+  } else if (nx == 1) {
+    list(c(1, 1), c(1, ny))
+  } else {
+    list(c(1, nx), c(ny, 1))
+  }
 }
 
 traced_product <- function(x, y, tx, ty) {

@@ -158,17 +158,11 @@ simplify_list <- function(values) {
   if (anyNA(sizes) || any(sizes != sizes[[1]]) || sizes[[1]] == 0) {
     return(values)
   }
-  if (sizes[[1]] == 1) {
-    names <- names(values)
-    inner <- if (is.null(names)) unlist(lapply(values, function(v) {
-      if (is.null(tr_dim(v))) tr_names(v)
-    }))
-    flat <- lapply(unname(values), relabel_vector)
-    joined <- emit("concat", lapply(flat, unname_value), type = highest_type(flat))
-    return(relabel(joined, dim = NULL,
-                   names = if (is.null(names) && length(inner) == length(values)) inner else names))
-  }
   type <- highest_type(values)
+  if (sizes[[1]] == 1) {
+    joined <- emit("concat", lapply(unname(values), relabel_vector), type = type)
+    return(relabel(joined, dim = NULL, names = single_names(values)))
+  }
   rows <- if (is.null(tr_dim(values[[1]]))) tr_names(values[[1]])
   flat <- emit("concat", lapply(unname(values), relabel_vector), type = type)
   names <- list(rows, names(values))
@@ -176,7 +170,14 @@ simplify_list <- function(values) {
           names = if (!all(vapply(names, is.null, NA))) names)
 }
 
-unname_value <- function(x) if (is_traced(x)) x else unname(x)
+# The names of a list of single values, or else those of the values.
+single_names <- function(values) {
+  if (!is.null(names(values))) {
+    return(names(values))
+  }
+  inner <- unlist(lapply(values, function(v) if (is.null(tr_dim(v))) tr_names(v)))
+  if (length(inner) == length(values)) inner
+}
 
 check_values <- function(values, template) {
   for (v in values) {

@@ -29,8 +29,9 @@ rules_arith <- function() {
       if (!reads) {
         changes_outside("options()")
       }
-      trace_state$current$options[unlist(args)] <- options(...)[unlist(args)]
-      options(...)
+      values <- base::options(...)  # nolint: undesirable_function_linter. It only reads.
+      trace_state$current$options[unlist(args)] <- values[unlist(args)]
+      values
     },
     set.seed = function(seed, kind = NULL, normal.kind = NULL, sample.kind = NULL) {
       changes_outside("set.seed()")

@@ -69,7 +69,7 @@ dots_given <- function(...) {
   exprs <- eval(substitute(alist(...)))
   values <- vector("list", length(exprs))
   for (k in seq_along(exprs)) {
-    values[k] <- if (is_absent(exprs[[k]])) list(quote(expr = )) else list(...elt(k))
+    values[k] <- if (is_absent(exprs[[k]])) list(rlang::missing_arg()) else list(...elt(k))
   }
   stats::setNames(values, names(exprs))
 }
@@ -172,30 +172,46 @@ spread_sum <- function(a, b) {
 replace_elements <- function(x, index, value) {
   note_names(index)
   type <- highest_type(list(x, value))
-  result <- function(node) relabel(node, dim = tr_dim(x), names = tr_names(x), type = type)
-  if (length(index) == 1L && is_traced(index[[1]]) && tr_type(index[[1]]) == "logical" &&
-        tr_length(index[[1]]) == tr_length(x) && tr_length(value) == 1) {
-    shape <- core_shape(x)
-    mask <- as_core(index[[1]], shape[[1]], shape[[2]])
-    # A missing element of the mask selects nothing.
-    mask <- emit("where", list(trace_math("is_na", mask, "logical"), 0, mask), type = "logical",
-                 dim = shape)
-    kept <- as_core(x, shape[[1]], shape[[2]])
-    return(result(emit("where", list(mask, as_core(value, 1, 1), kept), dim = shape)))
-  }
-  traced <- vapply(index, is_traced, logical(1))
-  index[traced] <- lapply(index[traced], static_mask)
-  at <- if (!any(vapply(index, is_traced, logical(1)))) {
-    pos <- call_values(base::`[`, c(list(positions(x)), index, list(drop = FALSE)))
-    if (anyNA(pos)) {
-      return(grow(x, index, value, type))
+  node <- if (is_mask_of(x, index) && tr_length(value) == 1) {
+    replace_masked(x, index[[1]], value)
+  } else {
+    index <- lapply(index, function(i) if (is_traced(i)) static_mask(i) else i)
+    at <- replaced_positions(x, index)
+    if (is.null(at)) {
+      return(grow(x, index, value))
     }
-    as.double(as.vector(pos))
+    replace_at(x, at, value, type, several = length(index) > 1L)
+  }
+  relabel(node, dim = tr_dim(x), names = tr_names(x), type = type)
+}
+
+is_mask_of <- function(x, index) {
+  length(index) == 1L && is_traced(index[[1]]) && tr_type(index[[1]]) == "logical" &&
+    tr_length(index[[1]]) == tr_length(x)
+}
+
+replace_masked <- function(x, mask, value) {
+  shape <- core_shape(x)
+  mask <- as_core(mask, shape[[1]], shape[[2]])
+  # A missing element of the mask selects nothing.
+  mask <- emit("where", list(trace_math("is_na", mask, "logical"), 0, mask), type = "logical",
+               dim = shape)
+  emit("where", list(mask, as_core(value, 1, 1), as_core(x, shape[[1]], shape[[2]])), dim = shape)
+}
+
+# Where an assignment goes, as positions in x; NULL where x has to grow for it.
+replaced_positions <- function(x, index) {
+  if (!has_traced(index)) {
+    pos <- call_values(base::`[`, c(list(positions(x)), index, list(drop = FALSE)))
+    if (!anyNA(pos)) as.double(as.vector(pos))
   } else if (length(index) == 1L) {
     trunc_index(relabel(index[[1]], dim = NULL))
   } else {
     relabel(dynamic_positions(x, index)$index, dim = NULL)
   }
+}
+
+replace_at <- function(x, at, value, type, several) {
   size <- tr_length(at)
   if (size == 0) {
     return(x)
@@ -203,15 +219,15 @@ replace_elements <- function(x, index, value) {
   if (tr_length(value) == 0) {
     stop("replacement has length zero", call. = FALSE)
   }
-  if (size %% tr_length(value) != 0 && length(index) > 1L) {
+  if (several && size %% tr_length(value) != 0) {
     stop("number of items to replace is not a multiple of replacement length", call. = FALSE)
   }
-  result(emit("assign", list(x, as_core(at, size, 1), stretch(relabel_vector(value), c(size, 1))),
-              like = x, type = type))
+  emit("assign", list(x, as_core(at, size, 1), stretch(relabel_vector(value), c(size, 1))),
+       like = x, type = type)
 }
 
 # Assignment beyond the end makes a vector longer.
-grow <- function(x, index, value, type) {
+grow <- function(x, index, value) {
   if (length(index) != 1L || !is.null(tr_dim(x)) || anyNA(index[[1]])) {
     stop("subscript out of bounds", call. = FALSE)
   }

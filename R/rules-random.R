@@ -56,16 +56,17 @@ draw_rule <- function(original, name) {
 # A distribution's function with R's arguments, as an op over recycled operands.
 distribution_rule <- function(original, kind, name) {
   force(original)
-  op <- if (name == "norm" && kind == "p") "pnorm3" else paste0(kind, name)
-  parameters <- distributions[[name]]
-  rule <- function() NULL
+  force(kind)
+  force(name)
+  answer <- function(values) {
+    if (!has_traced(values)) {
+      return(do.call(original, values, quote = TRUE))
+    }
+    op <- if (name == "norm" && kind == "p") "pnorm3" else paste0(kind, name)
+    traced_distribution(op, distributions[[name]], kind, values)
+  }
+  rule <- function() answer(lapply(as.list(match.call())[-1], eval, parent.frame()))
   formals(rule) <- formals(original)
-  body(rule) <- quote({
-    given <- as.list(match.call())[-1]
-    values <- lapply(given, eval, parent.frame())
-    if (!has_traced(values)) do.call(original, values, quote = TRUE) else
-      traced_distribution(op, parameters, kind, values)
-  })
   rule
 }
 
@@ -85,7 +86,11 @@ traced_distribution <- function(op, parameters, kind, values) {
   if (anyNA(vapply(operands[-1], function(x) is_traced(x) || !is.na(x[1]), NA))) {
     stop("a parameter of the distribution is missing", call. = FALSE)
   }
-  attrs <- if (kind == "d") flag("log", FALSE) else c(flag("lower.tail", TRUE), flag("log.p", FALSE))
+  attrs <- if (kind == "d") {
+    flag("log", FALSE)
+  } else {
+    c(flag("lower.tail", TRUE), flag("log.p", FALSE))
+  }
   sizes <- vapply(operands, tr_length, numeric(1))
   # Attributes are those of the first operand that has the length of the result.
   size <- if (any(sizes == 0)) 0 else max(sizes)

@@ -128,7 +128,11 @@ extreme_rule <- function(original, op, none) {
   force(op)
   force(none)
   function(..., na.rm = FALSE) {
-    if (any_traced(...)) traced_extreme(list(...), na.rm, op, none) else original(..., na.rm = na.rm)
+    if (any_traced(...)) {
+      traced_extreme(list(...), na.rm, op, none)
+    } else {
+      original(..., na.rm = na.rm)
+    }
   }
 }
 

@@ -3,10 +3,10 @@
 # follow.
 
 rules_shape <- function() {
-  list(base = c(rules_combine(), rules_queries(), rules_attributes(), rules_fill()))
+  list(base = c(combine_rules(), queries_rules(), attributes_rules(), fill_rules()))
 }
 
-rules_combine <- function() {
+combine_rules <- function() {
   list(
     c = function(...) combine_rule(base::c, list(...)),
     cbind = function(..., deparse.level = 1) {
@@ -70,17 +70,7 @@ bind_rule <- function(original, args, exprs, deparse_level) {
   if (!has_traced(args)) {
     return(do.call(original, c(args, deparse.level = deparse_level), quote = TRUE))
   }
-  given <- names2(args)
-  if (length(exprs) == length(args)) {
-    # Names that R takes from the arguments' expressions, for vectors only.
-    for (k in seq_along(args)) {
-      symbol <- is.symbol(exprs[[k]]) && deparse_level == 1
-      if (given[[k]] == "" && (symbol || deparse_level == 2)) {
-        vector <- length(tr_dim(args[[k]])) != 2L
-        given[[k]] <- if (vector) paste(deparse(exprs[[k]]), collapse = "") else ""
-      }
-    }
-  }
+  given <- bound_names(args, exprs, deparse_level)
   there <- !vapply(args, is.null, NA)
   parts <- args[there]
   given <- given[there]
@@ -88,6 +78,21 @@ bind_rule <- function(original, args, exprs, deparse_level) {
     names(places) <- given
     do.call(original, c(places, deparse.level = 0))
   }, parts)
+}
+
+# The names of what is bound: given ones, or taken from the expressions of vectors.
+bound_names <- function(args, exprs, deparse_level) {
+  given <- names2(args)
+  if (length(exprs) != length(args)) {
+    return(given)
+  }
+  for (k in which(given == "")) {
+    named <- deparse_level == 2 || (deparse_level == 1 && is.symbol(exprs[[k]]))
+    if (named && length(tr_dim(args[[k]])) != 2L) {
+      given[[k]] <- paste(deparse(exprs[[k]]), collapse = "")
+    }
+  }
+  given
 }
 
 rapply_positions <- function(x, f) {
@@ -103,19 +108,22 @@ place_parts <- function(numbered, parts) {
   rapply_positions(numbered, function(k) parts[[k]])
 }
 
-rules_queries <- function() {
+queries_rules <- function() {
+  # A question to one argument, by R's name for it.
   asks <- function(original, f) {
     force(original)
     force(f)
     rule <- function(x) if (is_traced(x)) f(x) else original(x)
-    formals(rule) <- stats::setNames(formals(rule), names(formals(args(original)))[[1]])
-    body(rule) <- bquote(if (is_traced(.(s <- as.symbol(names(formals(rule))))))
-      f(.(s)) else original(.(s)))
+    name <- names(formals(args(original)))[[1]]
+    formals(rule) <- stats::setNames(formals(rule), name)
+    body(rule) <- do.call(substitute, list(body(rule), list(x = as.symbol(name))))
     rule
   }
   matrix_like <- function(x) length(tr_dim(x)) == 2L
-  size <- function(x) if (tr_length(x) <= .Machine$integer.max) as.integer(tr_length(x)) else
-    tr_length(x)
+  size <- function(x) {
+    n <- tr_length(x)
+    if (n <= .Machine$integer.max) as.integer(n) else n
+  }
   list(
     length = asks(base::length, size),
     dim = asks(base::dim, tr_dim),
@@ -125,10 +133,8 @@ rules_queries <- function() {
     NCOL = asks(base::NCOL, function(x) if (length(tr_dim(x)) > 1L) tr_dim(x)[2L] else 1L),
     seq_along = asks(base::seq_along, function(x) seq_len(tr_length(x))),
     lengths = function(x, use.names = TRUE) {
-      if (is_traced(x)) rep(1L, tr_length(x)) else {
-        sizes <- vapply(x, size, integer(1))
-        if (use.names) sizes else unname(sizes)
-      }
+      sizes <- if (is_traced(x)) rep(1L, tr_length(x)) else vapply(x, size, integer(1))
+      if (use.names) stats::setNames(sizes, names(x)) else unname(sizes)
     },
     names = asks(base::names, function(x) {
       names_matter()
@@ -182,7 +188,7 @@ like_value <- function(x) {
   value
 }
 
-rules_attributes <- function() {
+attributes_rules <- function() {
   moved <- function(original) {
     force(original)
     function(x, value) {
@@ -252,7 +258,7 @@ as_list_of <- function(x) {
                   if (is.null(tr_dim(x))) tr_names(x))
 }
 
-rules_fill <- function() {
+fill_rules <- function() {
   known <- function(original) {
     force(original)
     function(...) {
@@ -312,22 +318,21 @@ rules_fill <- function() {
       if (!is_traced(test) && !any_traced(yes, no)) {
         return(ifelse(test, yes, no))
       }
-      shape <- core_shape(test)
-      size <- tr_length(test)
-      take <- function(x) {
-        if (tr_length(x) == 1) as_core(x, 1, 1) else
-          stretch(if (tr_length(x) > size) pick(x, seq_len(size)) else x, shape)
-      }
-      type <- highest_type(list(yes, no))
-      test_values <- if (is_traced(test)) test else {
-        value <- as.double(as.logical(test))
-        array(value, if (is.null(dim(test))) length(test) else dim(test))
-      }
-      value <- emit("where", list(as_core(test_values, shape[[1]], shape[[2]]), take(yes), take(no)),
-                    type = type, dim = shape)
-      relabel(value, dim = tr_dim(test), names = tr_names(test))
+      traced_ifelse(test, yes, no)
     }
   )
+}
+
+traced_ifelse <- function(test, yes, no) {
+  shape <- core_shape(test)
+  size <- tr_length(test)
+  take <- function(x) {
+    stretch(if (tr_length(x) > max(size, 1)) pick(x, seq_len(size)) else x, shape)
+  }
+  mask <- if (is_traced(test)) test else as.double(as.logical(test))
+  value <- emit("where", list(as_core(mask, shape[[1]], shape[[2]]), take(yes), take(no)),
+                type = highest_type(list(yes, no)), dim = shape)
+  relabel(value, dim = tr_dim(test), names = tr_names(test))
 }
 
 traced_diff <- function(x, lag = 1L, differences = 1L, ...) {

@@ -471,6 +471,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// trace_op_list_impl
+SEXP trace_op_list_impl(Rcpp::List ops, SEXP x, int first, int total);
+RcppExport SEXP _moriejit_trace_op_list_impl(SEXP opsSEXP, SEXP xSEXP, SEXP firstSEXP, SEXP totalSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type ops(opsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type total(totalSEXP);
+    rcpp_result_gen = Rcpp::wrap(trace_op_list_impl(ops, x, first, total));
+    return rcpp_result_gen;
+END_RCPP
+}
 // trace_open_region_impl
 int trace_open_region_impl();
 RcppExport SEXP _moriejit_trace_open_region_impl() {
@@ -618,6 +631,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_moriejit_trace_relabel_impl", (DL_FUNC) &_moriejit_trace_relabel_impl, 4},
     {"_moriejit_trace_as_core_impl", (DL_FUNC) &_moriejit_trace_as_core_impl, 3},
     {"_moriejit_trace_host_impl", (DL_FUNC) &_moriejit_trace_host_impl, 9},
+    {"_moriejit_trace_op_list_impl", (DL_FUNC) &_moriejit_trace_op_list_impl, 4},
     {"_moriejit_trace_open_region_impl", (DL_FUNC) &_moriejit_trace_open_region_impl, 0},
     {"_moriejit_trace_park_region_impl", (DL_FUNC) &_moriejit_trace_park_region_impl, 0},
     {"_moriejit_trace_close_region_impl", (DL_FUNC) &_moriejit_trace_close_region_impl, 2},

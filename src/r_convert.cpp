@@ -150,7 +150,7 @@ void parse_field(const Op& record, const std::string& name, SEXP value, ListOp* 
 
 class ModelParser {
  public:
-  explicit ModelParser(SEXP model) : total_(static_cast<int>(Rf_xlength(model))) {}
+  explicit ModelParser(int total) : total_(total) {}
 
   void add(SEXP given, int index) {
     ListOp op;
@@ -285,7 +285,10 @@ Rcpp::RObject copy_matrix(const View& view) {
 }
 
 Names names_of(SEXP matrix) {
-  const SEXP dimnames = Rf_getAttrib(matrix, R_DimNamesSymbol);
+  return names_in(Rf_getAttrib(matrix, R_DimNamesSymbol));
+}
+
+Names names_in(SEXP dimnames) {
   if (TYPEOF(dimnames) != VECSXP || Rf_length(dimnames) != 2) return {};
   Names names{VECTOR_ELT(dimnames, 0), VECTOR_ELT(dimnames, 1), R_NilValue, R_NilValue};
   const SEXP labels = Rf_getAttrib(dimnames, R_NamesSymbol);
@@ -297,12 +300,17 @@ Names names_of(SEXP matrix) {
 }
 
 void set_names(SEXP matrix, const Names& names) {
+  const Rcpp::RObject dimnames = dimnames_of({Rf_nrows(matrix), Rf_ncols(matrix)}, names);
+  if (!dimnames.isNULL()) Rf_setAttrib(matrix, R_DimNamesSymbol, dimnames);
+}
+
+Rcpp::RObject dimnames_of(Shape shape, const Names& names) {
   // A matrix of another size (a callable changed it) has no use for the old names.
-  const auto fits = [](const Rcpp::RObject& given, int length) {
+  const auto fits = [](const Rcpp::RObject& given, int64_t length) {
     return !given.isNULL() && Rf_length(given) == length;
   };
-  const bool rows = fits(names.rows, Rf_nrows(matrix)), cols = fits(names.cols, Rf_ncols(matrix));
-  if (!rows && !cols) return;
+  const bool rows = fits(names.rows, shape.rows), cols = fits(names.cols, shape.cols);
+  if (!rows && !cols) return R_NilValue;
   const Rcpp::RObject none = R_NilValue;
   Rcpp::List dimnames = Rcpp::List::create(rows ? names.rows : none, cols ? names.cols : none);
   if (!names.row_label.isNULL() || !names.col_label.isNULL()) {
@@ -311,7 +319,7 @@ void set_names(SEXP matrix, const Names& names) {
     };
     dimnames.names() = Rcpp::CharacterVector::create(text(names.row_label), text(names.col_label));
   }
-  Rf_setAttrib(matrix, R_DimNamesSymbol, dimnames);
+  return dimnames;
 }
 
 bool ParsedModel::has_effects() const {
@@ -329,7 +337,7 @@ Results::operator MakeResult() {
   };
 }
 
-ParsedModel parse_model(SEXP model) {
+ParsedModel parse_model(SEXP model, int first, int total) {
   if (TYPEOF(model) != VECSXP || Rf_isObject(model)) {
     throw Error(ErrorKind::kParam, "`model` must be a list of ops.",
                 "It is " + describe(model) + ".", "as_op_list() makes one from a fitted model.");
@@ -338,10 +346,9 @@ ParsedModel parse_model(SEXP model) {
     throw Error(ErrorKind::kParam, "`model` must be a list of ops.", "It is a single op.",
                 "Wrap it in list().");
   }
-  ModelParser parser(model);
-  for (R_xlen_t i = 0; i < Rf_xlength(model); ++i) {
-    parser.add(VECTOR_ELT(model, i), static_cast<int>(i));
-  }
+  const int size = static_cast<int>(Rf_xlength(model));
+  ModelParser parser(total < 0 ? size : total);
+  for (int i = 0; i < size; ++i) parser.add(VECTOR_ELT(model, i), first + i);
   return parser.take();
 }
 

@@ -54,6 +54,9 @@ struct Names {
   Rcpp::RObject rows, cols, row_label, col_label;
 };
 Names names_of(SEXP matrix);
+Names names_in(SEXP dimnames);
+// The dimnames of a matrix of this shape; NULL where none fit.
+Rcpp::RObject dimnames_of(Shape shape, const Names& names);
 void set_names(SEXP matrix, const Names& names);
 
 // What ops do to names, as in plain R: a linear op gives its matrix's column names, a callable
@@ -81,7 +84,8 @@ struct ParsedModel {
   bool has_effects() const;
 };
 
-ParsedModel parse_model(SEXP model);
+// `model` may be a part of an op list: the ops from `first` (from 0) of `total`, for errors.
+ParsedModel parse_model(SEXP model, int first = 0, int total = -1);
 
 // R matrices for the outputs of a run.
 struct Results {

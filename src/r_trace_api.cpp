@@ -203,6 +203,32 @@ SEXP trace_host_impl(SEXP fun, Rcpp::List args, std::vector<int> slots, std::str
   });
 }
 
+// Ops of an op list, none of them a callable, on a traced matrix; `first` of `total` for errors.
+// [[Rcpp::export(rng = false)]]
+SEXP trace_op_list_impl(Rcpp::List ops, SEXP x, int first, int total) {
+  return guarded([&]() -> Rcpp::RObject {
+    Tracing& trace = current_trace();
+    ParsedModel model = parse_model(ops, first - 1, total);
+    ValueId id = trace.lift(x);
+    for (size_t i = 0; i < model.ops.size(); ++i) {
+      const int index = first - 1 + static_cast<int>(i);
+      try {
+        id = add_list_op(trace.builder(), model.ops[i], index, id);
+      } catch (Error& error) {
+        error.locate({index, total, model.ops[i].kind});
+        throw;
+      }
+    }
+    const Shape shape = trace.builder().shape(id);
+    Meta meta = trace.meta(x);
+    meta.type = RType::kDouble;
+    meta.dim = {static_cast<int>(shape.rows), static_cast<int>(shape.cols)};
+    meta.length = shape.size();
+    meta.names = dimnames_of(shape, model.columns.apply(names_in(meta.names)));
+    return trace.here(id, std::move(meta));
+  });
+}
+
 // [[Rcpp::export(rng = false)]]
 int trace_open_region_impl() {
   current_trace().open_region();

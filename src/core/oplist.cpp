@@ -104,6 +104,15 @@ class Pieces {
   Buffer value_;
 };
 
+const Op& kind_of(const ListOp& op) {
+  const Op* record = find_kind(op.kind);
+  if (record == nullptr) {
+    throw Error(ErrorKind::kUnsupported, "There is no op of this kind.", "",
+                "Known kinds: " + known_kinds() + ". Any other step can be an R function.");
+  }
+  return *record;
+}
+
 class Capturer {
  public:
   Capturer(const View& x, const Hooks& hooks) : pieces_(x, hooks) {
@@ -111,15 +120,12 @@ class Capturer {
   }
 
   void add(const ListOp& op, int index) {
-    const Op* record = find_kind(op.kind);
-    if (record == nullptr) {
-      throw Error(ErrorKind::kUnsupported, "There is no op of this kind.", "",
-                  "Known kinds: " + known_kinds() + ". Any other step can be an R function.");
-    }
+    const Op& record = kind_of(op);
     builder_.set_origin({index});
     CapturedOp captured;
     captured.in = last_;
-    last_ = record->calls_host ? add_callback(*record, op) : add_op(*record, op, index, &captured);
+    last_ = record.calls_host ? add_callback(record, op)
+                              : add_list_op(builder_, op, index, last_, &captured.operands);
     captured.out = last_;
     ops_.push_back(std::move(captured));
   }
@@ -132,19 +138,6 @@ class Capturer {
   }
 
  private:
-  ValueId add_op(const Op& record, const ListOp& op, int index, CapturedOp* captured) {
-    const int64_t cols = builder_.shape(last_).cols;
-    std::vector<ValueId> args = {last_};
-    for (const Field& field : record.fields) {
-      args.push_back(
-          builder_.constant(constant_name(record, field, index), operand(op, field, cols)));
-      captured->operands.push_back(args.back());
-    }
-    std::vector<double> attrs = attributes(op, record);
-    if (record.lower) return record.lower(builder_, record, args, attrs);
-    return builder_.op(record, args, std::move(attrs));
-  }
-
   ValueId add_callback(const Op& record, const ListOp& op) {
     if (op.callable_shape.has_value()) {
       return builder_.callback(record, op.callable, {last_}, *op.callable_shape);
@@ -164,6 +157,20 @@ class Capturer {
 };
 
 }  // namespace
+
+ValueId add_list_op(Builder& builder, const ListOp& op, int index, ValueId x,
+                    std::vector<ValueId>* operands) {
+  const Op& record = kind_of(op);
+  const int64_t cols = builder.shape(x).cols;
+  std::vector<ValueId> args = {x};
+  for (const Field& field : record.fields) {
+    args.push_back(builder.constant(constant_name(record, field, index), operand(op, field, cols)));
+    if (operands != nullptr) operands->push_back(args.back());
+  }
+  std::vector<double> attrs = attributes(op, record);
+  if (record.lower) return record.lower(builder, record, args, attrs);
+  return builder.op(record, args, std::move(attrs));
+}
 
 Capture capture_op_list(const std::vector<ListOp>& ops, const View& x, const Hooks& hooks) {
   Capturer capturer(x, hooks);

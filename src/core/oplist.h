@@ -41,4 +41,8 @@ struct Capture {
 // `x.data` is read only where a callable of unknown shape has to be called.
 Capture capture_op_list(const std::vector<ListOp>& ops, const View& x, const Hooks& hooks);
 
+// One op (that is no callable) on `x`; `operands` get what it takes beside x.
+ValueId add_list_op(Builder& builder, const ListOp& op, int index, ValueId x,
+                    std::vector<ValueId>* operands = nullptr);
+
 }  // namespace moriejit
