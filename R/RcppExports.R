@@ -205,6 +205,10 @@ trace_origins_impl <- function(x) {
     .Call(`_moriejit_trace_origins_impl`, x)
 }
 
+trace_counts_impl <- function() {
+    .Call(`_moriejit_trace_counts_impl`)
+}
+
 trace_id_impl <- function(x) {
     .Call(`_moriejit_trace_id_impl`, x)
 }

@@ -10,7 +10,16 @@ jit_if <- function(cond, yes, no) {
     return(if (missing(no)) invisible(NULL) else no)
   }
   frame <- parent.frame()
-  capture_if(cond, substitute(yes), if (!missing(no)) substitute(no), frame)
+  capture_if(cond, substitute(yes), if (!missing(no)) substitute(no), frame, TRUE)
+}
+
+# An `if` whose value nobody looks at.
+jit_when <- function(cond, yes, no) {
+  if (!is_traced(cond)) {
+    return(if (cond) yes else if (!missing(no)) no)
+  }
+  frame <- parent.frame()
+  capture_if(cond, substitute(yes), if (!missing(no)) substitute(no), frame, FALSE)
 }
 
 check_condition <- function(cond) {
@@ -21,12 +30,12 @@ check_condition <- function(cond) {
   }
 }
 
-capture_if <- function(cond, yes, no, frame) {
+capture_if <- function(cond, yes, no, frame, used, names = assigned_in(yes, no)) {
   check_condition(cond)
   check_leaving(yes)
   check_leaving(no)
+  force_promises(list(yes, no), frame)
   cond <- relabel(cond, dim = NULL)
-  names <- unique(c(assigned_names(yes), assigned_names(no)))
   before <- frame_values(frame, names)
   then <- trace_branch(yes, frame, names)
   restore_frame(frame, before, names)
@@ -37,8 +46,10 @@ capture_if <- function(cond, yes, no, frame) {
     trace_control_impl("if", list(cond), c(then$region, other$region), list())
     diverge()
   }
-  merge_branches(cond, then, other, frame, names)
+  merge_branches(cond, then, other, frame, used)
 }
+
+assigned_in <- function(...) unique(unlist(lapply(list(...), assigned_names)))
 
 check_leaving <- function(expr) {
   if (mentions(expr, c("return", "break", "next"))) {
@@ -81,15 +92,74 @@ assigned_here <- function(expr) {
   if (is.symbol(target) || is.character(target)) as.character(target) else character()
 }
 
+# The values of the variables that a frame has; a poison stays what it is.
 frame_values <- function(frame, names) {
   there <- names[vapply(names, exists, logical(1), envir = frame, inherits = FALSE)]
-  mget(there, envir = frame)
+  values <- lapply(stats::setNames(there, there), function(name) {
+    promise <- eval(call("substitute", as.symbol(name)), frame)
+    if (is_poisoned(promise)) promise[[2]] else get(name, envir = frame, inherits = FALSE)
+  })
+  values
+}
+
+assign_values <- function(values, frame) {
+  for (name in names(values)) {
+    if (inherits(values[[name]], "jit_poison")) {
+      assign_poison(name, values[[name]], frame)
+    } else {
+      assign(name, values[[name]], envir = frame)
+    }
+  }
 }
 
 restore_frame <- function(frame, values, names) {
-  list2env(values, envir = frame)
+  assign_values(values, frame)
   gone <- setdiff(intersect(names, ls(frame, all.names = TRUE)), names(values))
   rm(list = gone, envir = frame)
+}
+
+# A variable that has no value; who looks at it is told why.
+assign_poison <- function(name, poison, frame) {
+  do.call(delayedAssign, list(name, call("unpoison", poison), topenv(), frame))
+}
+
+is_poisoned <- function(promise) {
+  is_call_of(promise, "unpoison") && inherits(promise[[2]], "jit_poison")
+}
+
+# Arguments that are evaluated when they are first looked at, which must not be
+# in a branch or loop: they have one value for the whole function.
+force_promises <- function(exprs, frame) {
+  names <- unique(unlist(lapply(exprs, all.names)))
+  while (!exists("jit:variables", envir = frame, inherits = FALSE) &&
+           !identical(frame, emptyenv())) {
+    for (name in intersect(names, ls(frame, all.names = TRUE))) {
+      force_promise(name, frame)
+    }
+    frame <- parent.env(frame)
+  }
+}
+
+force_promise <- function(name, frame) {
+  if (name == "...") {
+    look <- quote(list(...))
+  } else {
+    look <- as.symbol(name)
+    promise <- eval(call("substitute", look), frame)
+    if (is_poisoned(promise) || !is.call(promise) && !is.symbol(promise)) {
+      return()
+    }
+  }
+  before <- trace_counts_impl()
+  # An error is left to the branch that looks at the argument.
+  tryCatch(eval(look, frame), error = identity)
+  if (trace_counts_impl()[["risky"]] > before[["risky"]]) {
+    capture_error(
+      paste0("Whether `", name, "` is evaluated depends on traced values."),
+      "Evaluating it draws random numbers, calls R or may fail.",
+      paste0("Write `force(", name, ")` at the start of the function.")
+    )
+  }
 }
 
 # Runs an expression in a region of its own, which stays open for its outputs.
@@ -118,135 +188,6 @@ diverge <- function() {
   stop(structure(class = c("jit_diverge", "condition"), list(message = "", call = NULL)))
 }
 
-# What stands for a value that R would only have after one of the branches.
-poison <- function(cond, what) {
-  structure(list(cond = cond, what = what), class = "jit_poison")
-}
-
-merge_branches <- function(cond, then, other, frame, names) {
-  plan <- new_merge(cond)
-  if (then$diverged || other$diverged) {
-    only <- if (then$diverged) other else then
-    merged <- lapply(only$values, keep_value, plan = plan)
-    value <- keep_value(only$value, plan)
-  } else {
-    both <- intersect(names(then$values), names(other$values))
-    merged <- lapply(stats::setNames(both, both), function(name) {
-      merge_value(then$values[[name]], other$values[[name]], plan, name)
-    })
-    value <- merge_value(then$value, other$value, plan, NULL)
-    for (name in setdiff(union(names(then$values), names(other$values)), both)) {
-      merged[[name]] <- poison(cond, name)
-    }
-  }
-  outputs <- branch_outputs(plan, then, other)
-  close_branches(list(then, other), outputs)
-  results <- trace_control_impl("if", list(cond), c(then$region, other$region), plan$metas)
-  merged <- lapply(merged, fill_merged, results = results)
-  list2env(merged, envir = frame)
-  value <- fill_merged(value, results)
-  if (then$visible || other$visible) value else invisible(value)
-}
-
-close_branches <- function(branches, outputs) {
-  for (i in seq_along(branches)) {
-    trace_close_region_impl(branches[[i]]$region, outputs[[i]])
-  }
-}
-
-# A branch that ends in an error still has outputs, which nobody sees.
-branch_outputs <- function(plan, then, other) {
-  zeros <- lapply(plan$metas, function(meta) {
-    array(0, if (is.null(meta$dim)) meta$length else meta$dim)
-  })
-  list(
-    if (then$diverged) zeros else plan$then,
-    if (other$diverged) zeros else if (then$diverged) plan$then else plan$other
-  )
-}
-
-# Merging: results become outputs of both regions, in the order they are met.
-new_merge <- function(cond) {
-  plan <- new.env(parent = emptyenv())
-  plan$cond <- cond
-  plan$then <- plan$other <- plan$metas <- list()
-  plan
-}
-
-slot_for <- function(plan, a, b, meta) {
-  plan$then <- c(plan$then, list(a))
-  plan$other <- c(plan$other, list(b))
-  plan$metas <- c(plan$metas, list(meta))
-  structure(list(index = length(plan$metas)), class = "jit_slot")
-}
-
-keep_value <- function(value, plan) {
-  if (is_traced(value)) {
-    slot_for(plan, value, value, trace_meta_impl(value))
-  } else if (is_plain_list(value)) {
-    value[] <- lapply(value, keep_value, plan = plan)
-    value
-  } else {
-    value
-  }
-}
-
-is_plain_list <- function(x) typeof(x) == "list" && !is.object(x)
-
-merge_value <- function(a, b, plan, name) {
-  if (identical(a, b)) {
-    return(a)
-  }
-  if (is_same_kind_of_list(a, b)) {
-    a[] <- Map(function(x, y) merge_value(x, y, plan, name), a, b)
-    return(a)
-  }
-  if (is_leaf(a) && is_leaf(b)) {
-    meta <- merged_meta(a, b)
-    if (!is.null(meta)) {
-      return(slot_for(plan, a, b, meta))
-    }
-  }
-  poison(plan$cond, name)
-}
-
-is_same_kind_of_list <- function(a, b) {
-  is_plain_list(a) && is_plain_list(b) && length(a) == length(b) &&
-    identical(attributes(a), attributes(b))
-}
-
-is_leaf <- function(x) is_traced(x) || (is_countable(x) && !is.object(x))
-
-type_ranks <- c(logical = 1, integer = 2, double = 3)
-
-merged_meta <- function(a, b) {
-  same <- tr_length(a) == tr_length(b) && identical(tr_dim(a), tr_dim(b)) &&
-    identical(tr_names(a), tr_names(b))
-  if (!same) {
-    return(NULL)
-  }
-  types <- c(tr_type(a), tr_type(b))
-  list(type = types[[which.max(type_ranks[types])]], dim = tr_dim(a), length = tr_length(a),
-       names = tr_names(a))
-}
-
-fill_merged <- function(value, results) {
-  if (inherits(value, "jit_slot")) {
-    results[[value$index]]
-  } else if (is_plain_list(value)) {
-    value[] <- lapply(value, fill_merged, results = results)
-    value
-  } else {
-    value
-  }
-}
-
-# The condition must be known after all: the branches differ in more than values.
-unpoison <- function(x) {
-  what <- if (is.null(x$what)) "the result of `if`" else paste0("`", x$what, "` after `if`")
-  concrete(x$cond, paste0("The condition decides the shape or kind of ", what, ", so it"))
-}
-
 # Logic that stops early -------------------------------------------------------
 
 jit_and <- function(a, b) short_circuit(a, b, substitute(b), parent.frame(), FALSE)
@@ -269,9 +210,8 @@ short_circuit <- function(a, b, expr, frame, decides) {
     check_condition(value)
     trace_arith(op, a, if (is_traced(value)) relabel(value, dim = NULL) else as.logical(value))
   }
-  env <- new.env(parent = frame)
-  assign("jit:run", run, envir = env)
-  capture_if(decided, decides, quote(`jit:run`()), env)
+  force_promises(list(expr), frame)
+  capture_if(decided, decides, as.call(list(run)), frame, TRUE, assigned_names(expr))
 }
 
 # `a` is known; `b` is evaluated where R would.

@@ -5,37 +5,50 @@ max_unrolled <- 1000L
 
 # What a `for` runs over: the elements, where it is unrolled natively; nothing,
 # where the loop was captured here.
-jit_for <- function(over, name, body) {
-  if (is_traced(over)) {
-    size <- tr_length(over)
-    if (size <= max_unrolled) {
-      return(lapply(seq_len(size), function(i) relabel(pick(over, i), names = NULL)))
-    }
-  } else if (length(over) <= max_unrolled || !is_leaf(over)) {
-    return(over)
-  }
+jit_for <- function(over, name, item, left, body) {
   frame <- parent.frame()
-  check_leaving(body)
-  flat <- relabel_vector(over)
-  counter <- paste0(".turn:", name)
-  assign(counter, 1, envir = frame)
   size <- tr_length(over)
+  if (size == 0) {
+    assign(name, NULL, envir = frame)
+  }
+  if (size <= max_unrolled || !is_leaf(over)) {
+    return(if (is_traced(over)) lapply(seq_len(size), function(i) element(over, i)) else over)
+  }
+  check_leaving(body)
+  force_promises(list(body), frame)
+  for (variable in c(name, item)) {
+    if (!exists(variable, envir = frame, inherits = FALSE) ||
+          !is_leaf(get(variable, envir = frame))) {
+      assign(variable, element(over, 1L), envir = frame)
+    }
+  }
+  capture_for(over, item, left, body, frame)
+  NULL
+}
+
+element <- function(x, i) if (is_traced(x)) relabel(pick(x, i), names = NULL) else x[[i]]
+
+capture_for <- function(over, item, left, body, frame) {
+  flat <- relabel_vector(over)
+  size <- tr_length(over)
+  counter <- paste0(item, ":turn")
+  assign(counter, 1, envir = frame)
+  more <- function() {
+    go_on <- trace_arith("le", get(counter, envir = frame), size)
+    if (is.null(left)) {
+      return(go_on)
+    }
+    trace_arith("and", go_on, trace_math("not", get(left, envir = frame), "logical"))
+  }
   turn <- function() {
     i <- get(counter, envir = frame)
     value <- emit("gather", list(flat, i), type = tr_type(flat))
-    assign(name, relabel(value, dim = NULL), envir = frame)
+    assign(item, relabel(value, dim = NULL), envir = frame)
     eval(body, frame)
     assign(counter, trace_arith("add", i, 1), envir = frame)
   }
-  if (!exists(name, envir = frame, inherits = FALSE) || !is_leaf(get(name, envir = frame))) {
-    assign(name, if (is_traced(over)) pick(over, 1L) else over[[1]], envir = frame)
-  }
-  capture_loop(
-    frame, unique(c(name, counter, assigned_names(body))),
-    function() trace_arith("le", get(counter, envir = frame), size), turn
-  )
+  capture_loop(frame, unique(c(item, counter, assigned_names(body))), more, turn)
   rm(list = counter, envir = frame)
-  NULL
 }
 
 relabel_vector <- function(x) {
@@ -46,49 +59,49 @@ relabel_vector <- function(x) {
 # the loop is captured here, and it does not.
 jit_while <- function(condition, body, id) {
   frame <- parent.frame()
-  loops <- trace_state$current$loops
-  turns <- if (is.null(loops[[id]])) 0L else loops[[id]]
-  # A look at the condition in a region of its own: it is traced again in the loop.
-  if (turns < max_unrolled) {
-    known <- peek(condition, frame)
-    if (!is_traced(known)) {
-      go_on <- if (known) TRUE else FALSE
-      trace_state$current$loops[[id]] <- if (go_on) turns + 1L else 0L
+  turns <- trace_state$current$loops[[id]]
+  turns <- if (is.null(turns)) 0L else turns
+  known <- eval(condition, frame)
+  if (!is_traced(known)) {
+    go_on <- if (known) TRUE else FALSE
+    trace_state$current$loops[[id]] <- if (go_on) turns + 1L else 0L
+    if (!go_on || turns < max_unrolled) {
       return(go_on)
     }
   }
   trace_state$current$loops[[id]] <- 0L
-  check_leaving(body)
-  capture_loop(
-    frame, unique(c(assigned_names(condition), assigned_names(body))),
-    function() eval(condition, frame), function() eval(body, frame)
-  )
+  capture_while(known, condition, body, paste0(".go", id), frame)
   FALSE
 }
 
-# The value of a condition; where it is traced, what it added to the graph is
-# left there for dead code to find, and a draw in it is an error.
-peek <- function(condition, frame) {
-  depth <- trace_depth_impl()
-  names <- assigned_names(condition)
-  before <- frame_values(frame, names)
-  value <- eval(condition, frame)
-  if (is_traced(value)) {
-    restore_frame(frame, before, names)
+# The condition, which may do things, is evaluated once a turn: what it gave is
+# part of the loop's state.
+capture_while <- function(known, condition, body, go, frame) {
+  check_leaving(body)
+  force_promises(list(condition, body), frame)
+  ask <- function(value) {
+    check_condition(value)
+    assign(go, if (is_traced(value)) relabel(value, dim = NULL) else value, envir = frame)
   }
-  trace_drop_impl(depth)
-  value
+  ask(known)
+  capture_loop(frame, c(go, assigned_in(condition, body)), function() get(go, envir = frame),
+               function() {
+                 eval(body, frame)
+                 ask(eval(condition, frame))
+               })
+  rm(list = go, envir = frame)
 }
 
 capture_loop <- function(frame, names, condition, body) {
   start <- frame_values(frame, names)
   state <- flatten_state(start)
-  for (attempt in 1:5) {
+  for (attempt in 1:9) {
     traced <- trace_loop(frame, start, state, condition, body, names)
     if (is.null(traced$wider)) {
       break
     }
-    state$metas <- traced$wider
+    start <- traced$start
+    state <- list(leaves = flatten_state(start)$leaves, metas = traced$wider)
   }
   if (!is.null(traced$wider)) {
     capture_error("The types of a loop's variables must settle after some turns.")
@@ -96,19 +109,10 @@ capture_loop <- function(frame, names, condition, body) {
   first <- Map(as_state, state$leaves, state$metas)
   results <- trace_control_impl("while", first, c(traced$condition, traced$body), state$metas)
   restore_frame(frame, start, names)
-  list2env(fill_state(start, results), envir = frame)
+  assign_values(fill_state(start, results), frame)
   for (name in setdiff(traced$assigned, names(start))) {
-    assign_undefined(name, frame)
+    assign_poison(name, poison(NULL, name), frame)
   }
-}
-
-# A variable that only a turn of the loop defines.
-assign_undefined <- function(name, frame) {
-  force(name)
-  delayedAssign(name, capture_error(
-    paste0("`", name, "` must have a value before the loop, if it is used after it."),
-    hint = paste0("Assign `", name, "` before the loop.")
-  ), assign.env = frame)
 }
 
 # The numbers in the loop's variables, in order, and what R knows of each.
@@ -165,7 +169,7 @@ trace_loop <- function(frame, start, state, condition, body, names) {
       trace_state_impl(paste0("s", k), meta$type, meta$dim, meta$names, meta$length)
     }, state$metas, seq_along(state$metas))
     restore_frame(frame, start, names)
-    list2env(fill_state(start, inside), envir = frame)
+    assign_values(fill_state(start, inside), frame)
   }
   enter()
   test <- condition()
@@ -174,15 +178,29 @@ trace_loop <- function(frame, start, state, condition, body, names) {
   first <- trace_park_region_impl()
   trace_close_region_impl(first, list(test))
   enter()
-  body()
+  # A turn that always ends in an error leaves no new states.
+  tryCatch(body(), jit_diverge = function(c) restore_frame(frame, start, names))
   after <- frame_values(frame, names)
-  wider <- widened(start, after, state)
+  filled <- fill_nothing(start, after)
+  wider <- if (identical(filled, start)) widened(start, after, state) else
+    flatten_state(filled)$metas
   second <- trace_park_region_impl()
   if (is.null(wider)) {
     trace_close_region_impl(second, flatten_state(after[names(start)])$leaves)
   }
   restore_frame(frame, start, names)
-  list(condition = first, body = second, wider = wider, assigned = names(after))
+  list(condition = first, body = second, wider = wider, start = filled,
+       assigned = names(after))
+}
+
+# What a loop returns has no value before, which nobody looks at: zeros will do.
+fill_nothing <- function(start, after) {
+  for (name in names(start)) {
+    if (is_nothing(start[[name]]) && !is_nothing(after[[name]])) {
+      start[[name]] <- zeros_like(after[[name]])
+    }
+  }
+  start
 }
 
 # The types that hold before and after a turn; NULL where they do already.

@@ -4,14 +4,15 @@
 # rewritten body does what the original does.
 
 # An expression in which every call of control flow is one of the trace's own.
-rewrite <- function(expr) {
+# `used`: whether somebody looks at its value.
+rewrite <- function(expr, used = TRUE) {
   if (!is.call(expr)) {
     return(expr)
   }
   head <- expr[[1]]
   name <- if (is.symbol(head)) as.character(head) else ""
   rule <- rewrite_rules[[name]]
-  if (is.null(rule)) rewrite_parts(expr) else rule(expr)
+  if (is.null(rule)) rewrite_parts(expr) else rule(expr, used)
 }
 
 rewrite_parts <- function(expr) {
@@ -27,13 +28,18 @@ internal <- function(name, ...) as.call(c(list(as.symbol(name)), list(...)))
 
 quoted <- function(expr) call("quote", expr)
 
-rewrite_if <- function(expr) {
-  expr <- rewrite_parts(expr)
-  expr[[1]] <- as.symbol("jit:if")
+rewrite_if <- function(expr, used) {
+  expr[[2]] <- rewrite(expr[[2]])
+  for (i in seq_along(expr)[-(1:2)]) {
+    if (is.call(expr[[i]])) {
+      expr[[i]] <- rewrite(expr[[i]], used)
+    }
+  }
+  expr[[1]] <- as.symbol(if (used) "jit:if" else "jit:when")
   expr
 }
 
-rewrite_block <- function(expr) {
+rewrite_block <- function(expr, used) {
   lines <- attr(expr, "srcref")
   parts <- as.list(expr)[-1]
   out <- list(as.symbol("{"))
@@ -41,7 +47,7 @@ rewrite_block <- function(expr) {
     if (!is.null(lines) && is.call(parts[[k]])) {
       out <- c(out, list(internal("jit:at", line_of(lines[[k + 1L]]))))
     }
-    out <- c(out, list(rewrite(parts[[k]])))
+    out <- c(out, list(rewrite(parts[[k]], used && k == length(parts))))
   }
   as.call(out)
 }
@@ -50,19 +56,21 @@ line_of <- function(srcref) {
   list(number = srcref[[1]], text = trimws(as.character(srcref)[[1]]))
 }
 
-rewrite_for <- function(expr) {
-  loop <- flatten_loop(expr[[4]])
-  body <- rewrite(loop$body)
-  again <- internal("jit:for", expr[[3]], as.character(expr[[2]]), quoted(body))
-  again[[2]] <- rewrite(again[[2]])
-  loop$wrap(call("for", expr[[2]], again, loop$inside(body)))
+# The variable is assigned by the body, so that it stays as it is when the loop is left.
+rewrite_for <- function(expr, used) {
+  item <- as.symbol(paste0(".item", new_loop_id()))
+  loop <- flatten_loop(block(list(call("<-", expr[[2]], item), expr[[4]])))
+  body <- rewrite(loop$body, FALSE)
+  over <- internal("jit:for", rewrite(expr[[3]]), as.character(expr[[2]]), as.character(item),
+                   loop$left, quoted(body))
+  loop$wrap(call("for", item, over, loop$inside(body)))
 }
 
-rewrite_while <- function(expr) {
+rewrite_while <- function(expr, used) {
   endless <- identical(expr[[1]], as.symbol("repeat"))
   loop <- flatten_loop(if (endless) expr[[2]] else expr[[3]])
   condition <- loop$condition(if (endless) TRUE else expr[[2]])
-  body <- rewrite(loop$body)
+  body <- rewrite(loop$body, FALSE)
   again <- internal("jit:while", quoted(rewrite(condition)), quoted(body), new_loop_id())
   loop$wrap(call("while", again, body))
 }
@@ -72,7 +80,7 @@ new_loop_id <- function() {
   as.character(trace_state$loop_id)
 }
 
-rewrite_switch <- function(expr) {
+rewrite_switch <- function(expr, used) {
   expr <- rewrite_parts(expr)
   if (length(expr) > 1L) {
     expr[[2]] <- internal("jit:known", expr[[2]])
@@ -80,7 +88,7 @@ rewrite_switch <- function(expr) {
   expr
 }
 
-rewrite_function <- function(expr) {
+rewrite_function <- function(expr, used) {
   parts <- expr[[2]]
   for (i in seq_along(parts)) {
     if (is.call(parts[[i]])) {
@@ -100,18 +108,18 @@ rewrite_body <- function(body) {
 
 rewrite_named <- function(name) {
   force(name)
-  function(expr) {
+  function(expr, used) {
     expr <- rewrite_parts(expr)
     expr[[1]] <- as.symbol(name)
     expr
   }
 }
 
-rewrite_super <- function(expr) {
+rewrite_super <- function(expr, used) {
   internal("jit:super", quoted(expr[[2]]), rewrite(expr[[3]]))
 }
 
-rewrite_internal <- function(expr) {
+rewrite_internal <- function(expr, used) {
   internal("jit:internal", quoted(rewrite_parts(expr)))
 }
 
@@ -127,9 +135,9 @@ rewrite_rules <- list(
   `||` = rewrite_named("jit:or"),
   `<<-` = rewrite_super,
   `.Internal` = rewrite_internal,
-  `quote` = function(expr) expr,
-  `bquote` = function(expr) expr,
-  `~` = function(expr) expr
+  `quote` = function(expr, used) expr,
+  `bquote` = function(expr, used) expr,
+  `~` = function(expr, used) expr
 )
 
 # `return`, `break` and `next` ------------------------------------------------
@@ -219,7 +227,7 @@ loop_that_returns <- function(loop) {
   body <- length(loop)
   loop[[body]] <- substitute_return(loop[[body]], flag, value)
   list(
-    done = list(call("<-", flag, FALSE), call("<-", value, NULL), loop),
+    done = list(call("<-", flag, FALSE), call("<-", value, internal("jit:nothing")), loop),
     todo = list(call("if", flag, call("return", value)))
   )
 }
@@ -264,6 +272,7 @@ flatten_loop <- function(body) {
   go_on <- call("!", left)
   settled <- settle(list(body), how)
   list(
+    left = as.character(left),
     body = call("if", go_on, settled),
     condition = function(condition) {
       if (isTRUE(condition)) go_on else call("&&", go_on, condition)

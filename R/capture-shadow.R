@@ -107,7 +107,7 @@ no_rule <- function(name) {
 # Functions of R that evaluate their arguments in the caller's frame, or never
 # touch numbers.
 left_alone <- c(
-  "suppressWarnings", "suppressMessages", "tryCatch", "try", "withCallingHandlers", "local",
+  "local",
   "force", "forceAndCall", "eval", "evalq", "substitute", "match.arg", "sys.call",
   "sys.function", "match.call", "parent.frame", "nargs", "Sys.time", "paste", "paste0",
   "sprintf", "format", "formatC", "nchar", "toupper", "tolower", "requireNamespace",
@@ -262,10 +262,12 @@ plain_attributes <- function(x) {
 internal_functions <- function() {
   list(
     `jit:if` = jit_if,
+    `jit:when` = jit_when,
     `jit:for` = jit_for,
     `jit:while` = jit_while,
     `jit:and` = jit_and,
     `jit:or` = jit_or,
+    `jit:nothing` = jit_nothing,
     `jit:super` = jit_super,
     `jit:known` = jit_known,
     `jit:internal` = jit_internal,

@@ -37,8 +37,8 @@ trace_once <- function(state, args, static) {
     run_traced(state, bound),
     error = function(e) wrap_error(e, current)
   )
-  if (!is.null(current$fatal)) {
-    stop(current$fatal)
+  if (!is.null(current$end)) {
+    stop(current$end)
   }
   spec <- list(
     args = unname(lapply(bound, `[[`, "spec")),
@@ -108,7 +108,8 @@ run_traced <- function(state, bound) {
     values <- if (name == "...") value else stats::setNames(list(value), name)
     call <- c(call, lapply(values, function(x) if (is.language(x)) call("quote", x) else x))
   }
-  eval(as.call(call), globalenv())
+  # A function that always ends in an error has no value.
+  tryCatch(eval(as.call(call), globalenv()), jit_diverge = function(c) NULL)
 }
 
 wrap_error <- function(e, current) {
@@ -121,9 +122,7 @@ wrap_error <- function(e, current) {
 
 # The result of a traced function: outputs of the graph in their lists.
 out_spec <- function(value) {
-  if (inherits(value, "jit_poison")) {
-    unpoison(value)
-  } else if (is_traced(value)) {
+  if (is_traced(value)) {
     list(kind = "leaf", value = value)
   } else if (typeof(value) == "list" && has_traced(value)) {
     list(kind = "list", value = attributes(value), children = lapply(unclass(unname(value)),

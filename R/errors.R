@@ -54,6 +54,10 @@ abort_op <- function(class, rule, found, hint, index, total, kind, ..., call = u
 
 # Called by the native code, whose errors carry their parts.
 raise_core_error <- function(class, rule, found, hint, index, total, kind) {
+  if (class %in% c("unsupported", "internal") && !is.null(trace_state$current)) {
+    leave_trace(tryCatch(abort_op(class, rule, found, hint, index, total, kind),
+                         error = identity))
+  }
   abort_op(class, rule, found, hint, index, total, kind)
 }
 

@@ -123,8 +123,9 @@ concrete <- function(x, what = "this value") {
   }
   origins <- trace_origins_impl(x)
   current <- trace_state$current
-  keys <- current$leaves[as.character(origins$ids)]
-  sizes <- vapply(keys, function(key) if (is.null(key)) Inf else key$size, numeric(1))
+  # Constants are no leaves.
+  keys <- current$leaves[intersect(as.character(origins$ids), names(current$leaves))]
+  sizes <- vapply(keys, `[[`, numeric(1), "size")
   if (origins$opaque || length(keys) == 0L || any(sizes > max_static_size)) {
     capture_error(
       paste0(what, " must be known when the function is traced."),
@@ -144,7 +145,7 @@ concrete <- function(x, what = "this value") {
 max_static_size <- 1000
 
 restart_trace <- function(keys) {
-  stop(structure(
+  leave_trace(structure(
     class = c("jit_restart", "condition"),
     list(message = "trace again", call = NULL, keys = keys)
   ))
@@ -154,8 +155,18 @@ restart_trace <- function(keys) {
 # line is that of the traced function.
 capture_error <- function(rule, found = NULL, hint = NULL) {
   bullets <- c(x = found, i = hint, i = traced_line())
-  trace_state$fatal <- TRUE
-  abort_moriejit("capture", c(rule, bullets), call = trace_state$current$call)
+  leave_trace(tryCatch(
+    abort_moriejit("capture", c(rule, bullets), call = trace_state$current$call),
+    error = identity
+  ))
+}
+
+# Ends the trace, also where the function's own code catches the condition.
+leave_trace <- function(condition) {
+  if (!is.null(trace_state$current) && is.null(trace_state$current$end)) {
+    trace_state$current$end <- condition
+  }
+  stop(condition)
 }
 
 # Where the traced function is, for messages.
@@ -181,8 +192,18 @@ host_call <- function(fun, args, type = "double", dim = NULL, names = NULL, leng
     length <- 0
   }
   op <- if (random) "random_call" else "host"
+  # Under suppressWarnings() and the like when the program runs, as now.
+  for (around in rev(trace_state$current$around)) {
+    fun <- wrap_call(fun, around)
+  }
   trace_host_impl(fun, as.list(args), as.integer(slots), op, type,
                   if (!is.null(dim)) as.integer(dim), names, length, gradient)
+}
+
+wrap_call <- function(fun, around) {
+  force(fun)
+  force(around)
+  function(...) around(fun(...))
 }
 
 # Called by the native code when a program runs.

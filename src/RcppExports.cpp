@@ -568,6 +568,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// trace_counts_impl
+SEXP trace_counts_impl();
+RcppExport SEXP _moriejit_trace_counts_impl() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(trace_counts_impl());
+    return rcpp_result_gen;
+END_RCPP
+}
 // trace_id_impl
 int trace_id_impl(SEXP x);
 RcppExport SEXP _moriejit_trace_id_impl(SEXP xSEXP) {
@@ -640,6 +649,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_moriejit_trace_state_impl", (DL_FUNC) &_moriejit_trace_state_impl, 5},
     {"_moriejit_trace_control_impl", (DL_FUNC) &_moriejit_trace_control_impl, 4},
     {"_moriejit_trace_origins_impl", (DL_FUNC) &_moriejit_trace_origins_impl, 1},
+    {"_moriejit_trace_counts_impl", (DL_FUNC) &_moriejit_trace_counts_impl, 0},
     {"_moriejit_trace_id_impl", (DL_FUNC) &_moriejit_trace_id_impl, 1},
     {"_moriejit_trace_at_impl", (DL_FUNC) &_moriejit_trace_at_impl, 1},
     {NULL, NULL, 0}

@@ -284,6 +284,25 @@ Tracing::Origins Tracing::origins(SEXP tracer) const {
   return found;
 }
 
+std::pair<int, int> Tracing::counts() const {
+  std::pair<int, int> found{0, 0};
+  const auto add = [&found](const Graph& graph) {
+    for (const Node& node : graph.nodes) {
+      if (node.kind != NodeKind::kOp) continue;
+      ++found.first;
+      // Positions that are known were looked at when they were traced.
+      const bool known = node.args.size() > 1 && !node.op->runs_regions &&
+                         graph.node(node.args[1]).kind == NodeKind::kConstant &&
+                         (node.op->name == "gather" || node.op->name == "assign");
+      if (!node.op->pure() || (node.op->may_fail && !known)) ++found.second;
+    }
+  };
+  for (const Region& region : stack_) add(region.builder.graph());
+  for (const Region& region : parked_) add(region.builder.graph());
+  for (const auto& closed : closed_) add(closed.first);
+  return found;
+}
+
 Graph Tracing::finish(const std::vector<SEXP>& outputs) {
   MORIEJIT_CHECK(stack_.size() == 1);
   for (const SEXP output : outputs) builder().output(lift(output));

@@ -88,6 +88,9 @@ class Tracing {
   };
   Origins origins(SEXP tracer) const;
 
+  // How many ops there are so far, and how many of them draw, call R or may fail.
+  std::pair<int, int> counts() const;
+
   Graph finish(const std::vector<SEXP>& outputs);
   void at(std::vector<int> origin);
 

@@ -295,6 +295,16 @@ SEXP trace_origins_impl(SEXP x) {
   });
 }
 
+// How many ops the trace has, and how many of them draw, call R or may fail.
+// [[Rcpp::export(rng = false)]]
+SEXP trace_counts_impl() {
+  return guarded([&]() -> Rcpp::RObject {
+    const auto counts = current_trace().counts();
+    return Rcpp::NumericVector::create(Rcpp::_["ops"] = counts.first,
+                                       Rcpp::_["risky"] = counts.second);
+  });
+}
+
 // The id of a tracer in the program's own graph.
 // [[Rcpp::export(rng = false)]]
 int trace_id_impl(SEXP x) {

@@ -95,6 +95,7 @@ struct Op {
   bool random = false;          // draws: never folded, merged, dropped or reordered
   bool calls_host = false;      // runs a function of the host language: likewise
   bool runs_regions = false;    // control flow: its value is a tuple that only `result` reads
+  bool may_fail = false;        // some values of its operands end a run in an error
   bool projects = false;        // reads one value of a tuple: attribute 1 says which
   std::string doc;
 

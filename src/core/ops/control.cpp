@@ -11,6 +11,7 @@ Op& control(Registry& r, const char* name) {
   Op& op = r.add(name);
   op.arity = kVariadic;
   op.runs_regions = true;
+  op.may_fail = true;
   op.shape = [](const std::vector<Shape>&, const double*) { return Shape{0, 0}; };
   op.cost = [](const std::vector<Shape>&, Shape) { return 0.0; };
   op.no_vjp = "it is built from the regions, not from a rule";

@@ -45,6 +45,7 @@ void register_systems(Registry& r) {
   solve.shape = system_shape;
   solve.eval = [](const EvalArgs& a) { solve_system(a.in[0], a.in[1], a.out); };
   solve.cost = cubic;
+  solve.may_fail = true;
   solve.vjp = [](Builder& b, const VjpArgs& v) -> std::vector<ValueId> {
     const Expr turned{&b, b.op("transpose", {v.in[0]})};
     const Expr db{&b, b.op("solve", {turned.id, v.dy})};
@@ -54,6 +55,7 @@ void register_systems(Registry& r) {
 
   Op& triangle = r.add("tri_solve");
   triangle.arity = 2;
+  triangle.may_fail = true;
   triangle.attrs = {{"upper", 1, 0, 1, true}, {"trans", 0, 0, 1, true}};
   triangle.shape = [](const std::vector<Shape>& in, const double*) {
     if (in[1].rows <= in[0].rows && in[1].rows <= in[0].cols) return in[1];
@@ -91,6 +93,7 @@ void register_systems(Registry& r) {
 
 void register_factors(Registry& r) {
   Op& chol = square_op(r, "chol");
+  chol.may_fail = true;
   chol.eval = [](const EvalArgs& a) { cholesky(a.in[0], a.out); };
   chol.vjp = [](Builder& b, const VjpArgs& v) -> std::vector<ValueId> {
     // Murray (2016), Differentiation of the Cholesky decomposition: R^-1 sym(P(dy R')) R'^-1, with
@@ -110,6 +113,7 @@ void register_factors(Registry& r) {
   chol.doc = "The upper Cholesky factor; only the upper triangle is read.";
 
   Op& inverse = square_op(r, "chol2inv");
+  inverse.may_fail = true;
   inverse.eval = [](const EvalArgs& a) { inverse_of_cholesky(a.in[0], a.out); };
   inverse.vjp = [](Builder& b, const VjpArgs& v) -> std::vector<ValueId> {
     // M = (R'R)^-1: dR = -R M (dy + dy') M, on the triangle.

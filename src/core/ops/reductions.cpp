@@ -187,6 +187,7 @@ void register_extremes(Registry& r) {
   Op& which_min =
       reduction(r, "which_min", [which](const double* x, int64_t n) { return which(x, n, false); });
   which_min.doc = "The position (from 1) of the first smallest element.";
+  which_max.may_fail = which_min.may_fail = true;
   for (Op* op : {&all, &any, &which_max, &which_min}) op->no_vjp = "piecewise constant";
 }
 

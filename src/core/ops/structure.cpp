@@ -158,6 +158,7 @@ int64_t place(double index, int64_t n) {
 
 void register_indexing(Registry& r) {
   Op& gather = mover(r, "gather", 2);
+  gather.may_fail = true;
   gather.shape = [](const std::vector<Shape>& in, const double*) { return in[1]; };
   gather.eval = [](const EvalArgs& a) {
     const int64_t n = a.in[0].shape.size();
@@ -188,6 +189,7 @@ void register_indexing(Registry& r) {
       "positions of the second.";
 
   Op& assign = mover(r, "assign", 3);
+  assign.may_fail = true;
   assign.shape = [](const std::vector<Shape>& in, const double*) {
     if (in[2].size() == in[1].size() || in[2].size() == 1) return in[0];
     throw Error(ErrorKind::kShape, "There must be one value for each position, or one for all.",
